@@ -149,6 +149,7 @@ SHOWN: dict[str, list[Shown]] = {
     "neardata.piece_bytes": [Shown(SHADOW, [64])],
     "neardata.timeout_ns": [Shown(SHADOW, [1000])],
     "cpu.outstanding_writes": [Shown(SHADOW, [1])],
+    "cpu.outstanding_store_misses": [Shown(SHADOW, [1])],
     "ordering.outstanding_flushes": [Shown(SHADOW, [1])],
     "ordering.flush_*": [Shown(SHADOW, ["false"]), Shown(SHADOW, [1000])],
     # Caches of NAND.

@@ -26,6 +26,7 @@ class Cpu(TypedDict, total=False):
     locked_ns: float | str
     nontemporal_interval_ns: float | str
     outstanding_misses: int
+    outstanding_store_misses: int
     outstanding_writes: int
     store_buffer: int
     store_interval_ns: float | str

@@ -29,6 +29,14 @@ pub struct CpuParameters {
     /// lines that a core may have on their way at once
     #[param(default = "16", source = "artifact: gem5 sequencer", min = 1, max = 256)]
     pub outstanding_misses: usize,
+    /// of these, lines that it has asked for to store to them; 0: as many as any
+    #[param(
+        default = "0",
+        source = "open 0: no text names a bound; machines that were measured have their own",
+        min = 0,
+        max = 256
+    )]
+    pub outstanding_store_misses: usize,
     /// stores that have retired but are not yet visible
     #[param(default = "32", source = "artifact: gem5 O3 store queue", min = 1, max = 256)]
     pub store_buffer: usize,
@@ -191,7 +199,9 @@ pub struct FlushParameters {
     /// later stores may pass a flush instruction that is under way
     #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
     pub flush_overlap: bool,
-    /// flush instructions that a core may have on their way at once; 0: nothing but cpu.outstanding_writes bounds them
+    /// flush instructions and lines to be stored to contend: with so many flushes on their way no store becomes visible or asks for
+    /// its line, and while such a line is on its way no further flush leaves; 0: they do not, and cpu.outstanding_writes alone
+    /// bounds flushes
     #[param(
         acts = "ordering.flush_overlap=true",
         default = "0",
@@ -273,6 +283,10 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         store_buffer: cpu.store_buffer,
         store_prefetch: cpu.store_prefetch,
         outstanding_misses: cpu.outstanding_misses,
+        outstanding_store_misses: match cpu.outstanding_store_misses {
+            0 => cpu.outstanding_misses,
+            most => most,
+        },
         outstanding_writes: Some(outstanding.outstanding_writes).filter(|most| *most > 0),
         window_references: (cpu.window / cpu.instructions_per_reference).max(1),
         store_interval: cpu.store_interval_ns,
@@ -282,7 +296,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
         flush: FlushSpec {
             issue: flush.flush_instruction_ns,
             overlap: flush.flush_overlap,
-            outstanding: Some(flush.outstanding_flushes).filter(|most| *most > 0),
+            beside_stores: Some(flush.outstanding_flushes).filter(|most| *most > 0),
             invalidates: WriteBackParameters::from_settings(settings).flush_invalidates,
         },
         uncached,

@@ -18,10 +18,11 @@ fn random_machine(r: &mut Random) -> Description {
     };
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
-    let small: [(&str, &[&str]); 40] = [
+    let small: [(&str, &[&str]); 41] = [
         ("cpu.cores", &["1", "2"]),
         ("cpu.store_buffer", &["1", "4", "32"]),
         ("cpu.outstanding_misses", &["1", "2", "16"]),
+        ("cpu.outstanding_store_misses", &["0", "1", "3"]),
         ("cpu.store_prefetch", &["true", "false"]),
         ("l1.size_bytes", &["1 KiB", "32 KiB"]),
         ("l1.ways", &["2", "8"]),

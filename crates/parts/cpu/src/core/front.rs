@@ -55,6 +55,8 @@ pub(super) struct Front {
 
     pub(super) caches: Caches,
     pub(super) misses: Vec<Miss>,
+    /// How many of them are to be stored to.
+    pub(super) store_misses: usize,
     /// Instructions that the program computed besides its references, where it tells them.
     pub(super) computed: u64,
     /// Touches that are under way: the place in the program at which each was made, and its line.
@@ -127,6 +129,7 @@ impl Front {
             waits_for_result: false,
             caches: Caches::new(spec.l1, spec.l2),
             misses: Vec::with_capacity(spec.outstanding_misses),
+            store_misses: 0,
             computed: 0,
             window: VecDeque::with_capacity(spec.outstanding_misses),
             write_back: Vec::with_capacity(spec.write_back_buffer),
@@ -181,10 +184,12 @@ impl Front {
             Msg::CleanAck { .. } => {
                 self.unacknowledged -= 1;
                 self.unblock_head(now);
+                self.request_refused_stores(now);
             }
             Msg::UncachedAck => {
                 self.unacknowledged -= 1;
                 self.unblock_head(now);
+                self.request_refused_stores(now);
             }
             Msg::UncachedPassed => {
                 self.register_passed = true;

@@ -8,6 +8,8 @@ use units::Time;
 /// A miss register.
 pub(super) struct Miss {
     pub(super) line: Line,
+    /// It was asked for to store to it.
+    pub(super) to_store: bool,
     /// The line has arrived but could not be put in place yet.
     pub(super) arrived: Option<(Block, Grant, Option<EpochTag>)>,
 }
@@ -46,12 +48,20 @@ impl Front {
         self.misses.len() < self.spec.outstanding_misses
     }
 
+    /// Whether a line may be asked for that is to be stored to: not while stores stand still for flushes.
+    pub(super) fn may_ask_to_store(&self) -> bool {
+        self.has_miss_register()
+            && self.store_misses < self.spec.outstanding_store_misses
+            && !self.flushes_hold_stores()
+    }
+
     /// Asks the directory for a line, after both private levels were looked up from `at` on.
     pub(super) fn request(&mut self, at: Time, line: Line, modify: bool) {
         debug_assert!(self.has_miss_register() && !self.is_missing(line));
         self.emit_combining(at, Some(line));
         self.stats.misses += 1;
-        self.misses.push(Miss { line, arrived: None });
+        self.misses.push(Miss { line, to_store: modify, arrived: None });
+        self.store_misses += usize::from(modify);
         let leaves = at + self.spec.l1.latency + self.spec.l2.latency;
         self.send(leaves, if modify { Msg::GetM { line } } else { Msg::GetS { line } });
         self.shrink_safe_time();
@@ -100,7 +110,8 @@ impl Front {
         {
             return false;
         }
-        self.misses.swap_remove(index);
+        let filled = self.misses.swap_remove(index);
+        self.store_misses -= usize::from(filled.to_store);
         if evicts {
             let victim = self.caches.remove(slot);
             self.evict(now, victim, waits);
@@ -119,7 +130,12 @@ impl Front {
         if self.wait == Wait::MissRegister {
             return self.resume(now, Wait::MissRegister);
         }
-        while self.has_miss_register()
+        self.request_refused_stores(now);
+    }
+
+    /// The oldest stores whose lines could not be asked for ask again, as many as may. Cost: one comparison where there are none.
+    pub(super) fn request_refused_stores(&mut self, now: Time) {
+        while self.may_ask_to_store()
             && let Some(line) = self.store_buffer.take_refused()
         {
             let leaves = || self.write_back.iter().any(|victim| victim.line == line);

@@ -251,7 +251,7 @@ impl Front {
             }
             None => {
                 let wanted = self.spec.store_prefetch && !self.is_missing(line);
-                let asked = wanted && self.has_miss_register();
+                let asked = wanted && self.may_ask_to_store();
                 if asked {
                     self.request(self.now, line, true);
                 }

@@ -19,6 +19,8 @@ pub struct CoreSpec {
     pub store_prefetch: bool,
     /// Lines that may be on their way at once.
     pub outstanding_misses: usize,
+    /// Of these, lines that were asked for to store to them.
+    pub outstanding_store_misses: usize,
     /// Flushes and non-temporal stores that may be on their way at once; none where nothing bounds them.
     pub outstanding_writes: Option<usize>,
     /// References, with what is computed between them, that may pass a load whose value nothing waits for.
@@ -50,8 +52,9 @@ pub struct FlushSpec {
     pub issue: Dur,
     /// Whether later stores and flushes may pass a flush that is under way.
     pub overlap: bool,
-    /// Flushes that may be on their way at once; none where nothing but the bound of writes holds them.
-    pub outstanding: Option<usize>,
+    /// Flushes that may be on their way beside lines to be stored to, and with which stores stand still; none where the two do not
+    /// contend.
+    pub beside_stores: Option<usize>,
     /// Whether clwb drops the line, as clflushopt does.
     pub invalidates: bool,
 }

@@ -103,7 +103,7 @@ impl Front {
         match self.access(at, line) {
             Some((slot, _)) if self.caches.state(slot) != State::Shared => Ok(slot),
             _ => {
-                if !self.is_missing(line) && self.has_miss_register() {
+                if !self.is_missing(line) && self.may_ask_to_store() {
                     self.request(at, line, true);
                 }
                 Err(Blocked::Line)
@@ -113,6 +113,7 @@ impl Front {
 
     fn commit_store(&mut self, at: Time, entry: &Entry) -> Step {
         let slot = self.own(at, entry.line())?;
+        self.room_for(self.spec.flush.beside_stores)?;
         self.release_once(at, entry)?;
         self.acquire(at, entry)?;
         self.write(at, slot, entry, entry.value)?;
@@ -271,7 +272,9 @@ impl Front {
         }
         if entry.progress < 2 {
             self.room_for(self.spec.outstanding_writes)?;
-            self.room_for(self.spec.flush.outstanding)?;
+            if self.store_misses > 0 {
+                self.room_for(self.spec.flush.beside_stores)?;
+            }
             let drop = kind != FlushKind::Clwb || self.spec.flush.invalidates;
             if !self.offer_flush(at, entry.line(), drop)? {
                 self.send_flush(at, entry.line(), drop);
@@ -323,6 +326,11 @@ impl Front {
         }
         self.stats.fences += 1;
         Ok((self.spec.store_interval, DONE))
+    }
+
+    /// Whether so many flushes are on their way that stores stand still.
+    pub(super) fn flushes_hold_stores(&self) -> bool {
+        self.room_for(self.spec.flush.beside_stores).is_err()
     }
 
     /// Whether another flush or non-temporal store may leave, where so many may be on their way.

@@ -79,12 +79,13 @@ fn spec() -> CoreSpec {
         store_prefetch: false,
         outstanding_writes: None,
         outstanding_misses: 2,
+        outstanding_store_misses: 2,
         window_references: 100,
         store_interval: Dur::ns(INTERVAL),
         locked: Dur::ns(LOCKED),
         write_combining: 1,
         nontemporal_interval: Dur::ns(INTERVAL),
-        flush: FlushSpec { issue: Dur::ns(FLUSH), overlap: true, outstanding: None, invalidates: false },
+        flush: FlushSpec { issue: Dur::ns(FLUSH), overlap: true, beside_stores: None, invalidates: false },
         sfence_blocks: true,
         sfence_as: FenceKind::Sfence,
         uncached: Dur::ns(1),
@@ -282,21 +283,60 @@ fn a_flush_holds_nobody_up_until_a_fence() {
     assert_eq!(MISS + ISSUE + noted[0] + noted[1], fenced);
 }
 
+/// A core whose flushes and stores contend from so many flushes on, and whose stores ask ahead.
+fn contending(beside_stores: Option<usize>) -> CoreSpec {
+    let flush = FlushSpec { beside_stores, ..spec().flush };
+    CoreSpec { store_buffer: 8, store_prefetch: true, flush, ..spec() }
+}
+
 #[test]
-fn as_many_flushes_are_on_their_way_as_may_be() {
-    let heard = |outstanding| {
-        let flush = FlushSpec { outstanding, ..spec().flush };
-        let (_, bench) = times_on(CoreSpec { store_buffer: 8, flush, ..spec() }, |cpu, _| async move {
+fn flushes_wait_for_each_other_only_beside_a_line_to_be_stored_to() {
+    let heard = |beside_stores, stores: u64| {
+        let (_, bench) = times_on(contending(beside_stores), |cpu, _| async move {
             for n in 0..3 {
                 cpu.clwb(line(n)).await;
+            }
+            for n in 0..stores {
+                cpu.store(line(8 + n), n).await;
             }
         });
         bench.when(|m| matches!(m, Msg::LineFlush { .. }))
     };
-    let [free, one] = [None, Some(1)].map(heard);
-    // The second would be ready before, and leaves when the first is answered.
-    assert_eq!((one[0], one[1]), (free[0], free[0] + Dur::ns(ANSWER + WIRE + WIRE)));
-    assert!(free[1] < one[1] && heard(Some(2)) == free);
+    let free = heard(None, 0);
+    assert_eq!(heard(Some(1), 0), free, "no store, no contention");
+    assert_eq!(heard(None, 1), free, "nothing bounds them");
+    let bound = heard(Some(1), 1);
+    // The first has nobody beside it; the second leaves when the first is answered, or the line is there.
+    assert_eq!(bound[0], free[0]);
+    assert!(bound[1] > free[1], "{bound:?} {free:?}");
+}
+
+#[test]
+fn a_store_asks_for_its_line_when_the_flush_is_answered_and_not_before() {
+    let (_, bench) = times_on(contending(Some(1)), |cpu, _| async move {
+        cpu.clwb(line(0)).await;
+        cpu.compute(Dur::ns(INTERVAL + FLUSH + 1)).await;
+        cpu.store(line(8), 1).await;
+    });
+    let flushed = bench.when(|m| matches!(m, Msg::LineFlush { .. }));
+    let asked = bench.when(|m| matches!(m, Msg::GetM { .. }));
+    let answered = flushed[0] + Dur::ns(ANSWER + WIRE);
+    assert_eq!(asked, [answered + Dur::ns(L1 + L2 + WIRE)]);
+}
+
+#[test]
+fn stores_ask_for_as_many_lines_as_they_may() {
+    let narrow = CoreSpec { outstanding_misses: 4, outstanding_store_misses: 1, ..contending(None) };
+    let (_, bench) = times_on(narrow, |cpu, _| async move {
+        cpu.store(line(0), 1).await;
+        cpu.store(line(1), 1).await;
+        cpu.prefetch(line(2)).await;
+    });
+    let asked = bench.when(|m| matches!(m, Msg::GetM { .. }));
+    let loaded = bench.when(|m| matches!(m, Msg::GetS { .. }));
+    // The second store waits for the first one's line, the load for nobody.
+    assert_eq!(asked[1], asked[0] + Dur::ns(ANSWER + WIRE + L1 + L2 + WIRE));
+    assert_eq!(loaded, [asked[0] + Dur::ns(2 * ISSUE)]);
 }
 
 #[test]
