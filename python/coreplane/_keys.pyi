@@ -486,6 +486,7 @@ class WorkloadKeys(TypedDict, total=False):
     racy: bool
     range_percent: int
     read_percent: int
+    region: Literal["channels", "controller", "dimm", "own", "shared"]
     relations: int
     rw: Literal["read", "write"]
     scale_percent: int

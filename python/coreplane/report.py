@@ -12,6 +12,9 @@ from coreplane import _core, bands, figures, latencies, opening, page, sentences
 from coreplane.spent import by_recording, causes, cores, of_a_core, shares
 from coreplane.page import quantity, section
 
+# A table of more rows stands behind the figures.
+LONG = 100
+
 @cache
 def meanings() -> dict[str, tuple[str, str]]:
     """Unit and meaning of each statistic."""
@@ -145,7 +148,7 @@ def reproduce(folder: Path) -> Path:
     rows = []
     for c in data["claims"]:
         band = [bands.ends(c["band"]), c.get("moved_by") or "-"] if banded else []
-        rows.append([(c["id"], c["id"], c["says"]), c["verdict"], _numbers(c["published"]), _numbers(c["ours"]), _numbers(c["ratio"]), *band])
+        rows.append([(c["id"], c["id"], c["says"]), c["verdict"], _numbers(c["published"]), _ours(c), _numbers(c["ratio"]), *band])
     verdicts = [c["verdict"] for c in data["claims"]]
     counted = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
     worst = [c for c in data["claims"] if c["verdict"] == "missed"]
@@ -155,7 +158,9 @@ def reproduce(folder: Path) -> Path:
     drawn = [page.figure(folder, f["name"], draw(f), " ".join([f["caption"], sentences.of_bars(f)]).strip()) for f in data["figures"]]
     claims = section("Claims", page.table(head, rows, text=2), *bands.reasons(data, folder))
     joint = section("One setting for all", bands.joint(data)) if banded else ""
-    body = [page.summary(said), claims, joint, *tables(data), section("Figures", *drawn), page.provenance(data)]
+    all_tables = data.get("tables", [])
+    short, long = ([beside(t) for t in all_tables if (len(t["rows"]) > LONG) == is_long] for is_long in (False, True))
+    body = [page.summary(said), claims, joint, *short, section("Figures", *drawn), *long, page.provenance(data)]
     return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
 
 
@@ -187,6 +192,12 @@ def draw(f: dict[str, Any]) -> alt.Chart | alt.LayerChart | alt.FacetChart:
             return figures.capped(f["rows"], f["title"], f["axis"], order=f["order"])
         case _:
             return figures.lines(f["rows"], f["title"], f["x"], f["axis"])
+
+
+def _ours(claim: dict[str, Any]) -> str | tuple[str, ...]:
+    """What came out, and what it is of where the claim is a sentence."""
+    ours, because = _numbers(claim["ours"]), claim.get("because")
+    return (ours, ours, because) if because else ours
 
 
 def _numbers(value: Any) -> str:
