@@ -458,6 +458,8 @@ def _bands(bands: bool, runs: int | None, no_bands: bool) -> tuple[str, int | No
     """What is told beside the one time, as the core names it, and in how many runs at most."""
     flags(bands=bands, no_bands=no_bands)
     counts(runs=runs)
+    if bands and no_bands:
+        raise _core.ConfigError("no_bands: one time alone; give bands=True or no_bands=True")
     if runs is not None and not bands:
         raise _core.ConfigError("runs: how many runs bands takes; give bands=True too")
     if bands:

@@ -52,7 +52,7 @@ pub(crate) struct OptaneParameters {
     #[param(default = "3.5", source = "fitted to hardware.optane.load.fit: one DIMM, reads one after the other; a line in 4 cycles of DDR4-2666 is 3 ns", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time that the buffer takes for a line that is written to it
-    #[param(default = "20", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before, one thread", range = ns::SERVICE)]
+    #[param(default = "24", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
     pub(crate) line_ns: Dur,
     /// time that a block all of whose lines have been written waits before it goes to the media
     #[param(default = "500", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]

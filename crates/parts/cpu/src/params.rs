@@ -199,11 +199,9 @@ pub struct FlushParameters {
     /// later stores may pass a flush instruction that is under way
     #[param(default = "true", source = "datasheet: clwb and clflushopt are weakly ordered")]
     pub flush_overlap: bool,
-    /// flush instructions and lines to be stored to contend: with so many flushes on their way no store becomes visible or asks for
-    /// its line, and while such a line is on its way no further flush leaves; 0: they do not, and cpu.outstanding_writes alone
-    /// bounds flushes
+    /// flush instructions and lines to be stored to contend: with so many flushes and non-temporal stores on their way no store
+    /// becomes visible or asks for its line, and while such a line is on its way no further flush leaves; 0: they do not
     #[param(
-        acts = "ordering.flush_overlap=true",
         default = "0",
         source = "open 0: no text names a bound; machines that were measured have their own",
         min = 0,

@@ -129,7 +129,6 @@ impl Errors {
 /// Where the next access is, in a word.
 fn kind(row: &Row) -> &'static str {
     match (row.pattern, row.stride) {
-        _ if row.region != rows::OWN => "which DIMMs",
         ("random", _) => "at random",
         (_, stride) if stride < row.access => "overlapping",
         (_, stride) if stride == row.access => "one after the other",
@@ -138,20 +137,24 @@ fn kind(row: &Row) -> &'static str {
     }
 }
 
+/// A row, and what it is about.
+type Kind = (&'static str, Row);
+
 pub(super) fn tables(runs: &Runs) -> Vec<Grid> {
-    let rows: Vec<Row> = sample(Effort::Whole).chain(alignments(Effort::Whole)).collect();
+    let rows = sample(Effort::Whole).map(|row| (kind(&row), row));
+    let rows: Vec<Kind> = rows.chain(alignments(Effort::Whole).map(|row| ("which DIMMs", row))).collect();
     vec![by_kind(runs, &rows), all(runs, &rows)]
 }
 
 /// Errors of each operation by where the next access is.
-fn by_kind(runs: &Runs, rows: &[Row]) -> Grid {
-    let mut kinds: Vec<&str> = rows.iter().map(kind).collect();
+fn by_kind(runs: &Runs, rows: &[Kind]) -> Grid {
+    let mut kinds: Vec<&str> = rows.iter().map(|(kind, _)| *kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let pairs = OPERATIONS.iter().flat_map(|operation| kinds.iter().map(move |kind| (*operation, *kind)));
     let line = |(operation, of): (&str, &str)| {
-        let those = rows.iter().filter(|row| row.operation == operation && kind(row) == of);
-        let errors = Errors::of(runs, those)?;
+        let those = rows.iter().filter(|(kind, row)| row.operation == operation && *kind == of);
+        let errors = Errors::of(runs, those.map(|(_, row)| row))?;
         let words = [operation, of].map(|word| Cell::Text(word.into()));
         let numbers = [errors.rows as f64, errors.median, errors.p90].map(Cell::Number);
         Some(words.into_iter().chain(numbers).collect())
@@ -165,8 +168,8 @@ fn by_kind(runs: &Runs, rows: &[Row]) -> Grid {
 }
 
 /// Row by row, those that are farthest off first.
-fn all(runs: &Runs, rows: &[Row]) -> Grid {
-    let mut rows: Vec<(f64, &Row)> = rows.iter().map(|row| (error(runs, row), row)).collect();
+fn all(runs: &Runs, rows: &[Kind]) -> Grid {
+    let mut rows: Vec<(f64, &Row)> = rows.iter().map(|(_, row)| (error(runs, row), row)).collect();
     rows.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
     let line = |(error, row): &(f64, &Row)| {
         let words = [row.name(), row.part.name().into()].map(Cell::Text);

@@ -14,7 +14,7 @@ const LEAST_MB_PER_S: f64 = 50.0;
 const UNFENCED_THREADS: u64 = 6;
 
 /// A thread has 2 GiB of its own.
-pub(super) const OWN: &str = "own";
+const OWN: &str = "own";
 
 /// What a row may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -52,8 +52,8 @@ pub struct FlushSpec {
     pub issue: Dur,
     /// Whether later stores and flushes may pass a flush that is under way.
     pub overlap: bool,
-    /// Flushes that may be on their way beside lines to be stored to, and with which stores stand still; none where the two do not
-    /// contend.
+    /// Flushes and non-temporal stores that may be on their way beside lines to be stored to, and with which stores stand still;
+    /// none where the two do not contend.
     pub beside_stores: Option<usize>,
     /// Whether clwb drops the line, as clflushopt does.
     pub invalidates: bool,

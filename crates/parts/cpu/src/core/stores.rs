@@ -113,7 +113,9 @@ impl Front {
 
     fn commit_store(&mut self, at: Time, entry: &Entry) -> Step {
         let slot = self.own(at, entry.line())?;
-        self.room_for(self.spec.flush.beside_stores)?;
+        if self.flushes_hold_stores() {
+            return Err(Blocked::Ordering);
+        }
         self.release_once(at, entry)?;
         self.acquire(at, entry)?;
         self.write(at, slot, entry, entry.value)?;
@@ -328,7 +330,7 @@ impl Front {
         Ok((self.spec.store_interval, DONE))
     }
 
-    /// Whether so many flushes are on their way that stores stand still.
+    /// Whether so much that goes past the caches is on its way that stores stand still.
     pub(super) fn flushes_hold_stores(&self) -> bool {
         self.room_for(self.spec.flush.beside_stores).is_err()
     }

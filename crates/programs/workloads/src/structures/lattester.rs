@@ -1,12 +1,12 @@
-//! LATTester's bandwidth experiments: every thread loads or stores in a region of its own, in accesses of some lines that lie
-//! a stride apart or anywhere.
+//! LATTester's bandwidth experiments: every thread loads or stores in its pages, in accesses of some lines that lie a stride
+//! apart or anywhere.
 //!
 //! Loads of an access wait for nothing but the instruction window, as vector loads whose values nobody uses. A store
 //! is of one word, since what moves is its line; non-temporal stores fill lines, as vector stores do.
 
 use crate::context::Context;
 use crate::sync;
-use crate::workload::{Count, Multiple, N, Nanoseconds, Workload, params};
+use crate::workload::{Asked, Count, Multiple, N, Nanoseconds, Workload, params};
 use params::{Plain, Words};
 use protocol::{DRAM_BASE, FenceKind, LINE_BYTES, Order, PAGE_BYTES, PM_BASE, line_of};
 use units::{Random, Time};
@@ -18,7 +18,7 @@ const SIZE_OR_NONE: params::Kind = Count { min: 0, max: 1 << 26 };
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "lattester",
-    meaning: "a device's bandwidth: accesses of some size, a stride apart or at random, each thread in a region of its own",
+    meaning: "a device's bandwidth: accesses of some size, a stride apart or at random, each thread in its pages",
     source: "Yang et al. (FAST 2020), LATTester's bandwidth experiments",
     params: params! {
         threads "1", "open 1: what is asked of the program";
@@ -29,11 +29,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is";
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
         "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
-        "region" Region::KIND, "own", "open own: what is asked of the program", "which pages a thread has: own, 2 GiB of its own, one behind the other; shared, 24 GiB of all; of six DIMMs with pages in turn, dimm: those of one, controller: of every other, channels: of two, three apart";
+        "region" Region::KIND, "own", "open own: what is asked of the program", "which pages a thread has: own, 2 GiB, one thread behind the other; shared, 16 GiB of all; as if six DIMMs took turns by 4 KiB, dimm: those of one, controller: of every other, channels: of two, three apart";
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
         "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, or loaded before an lfence, at the latest at the end of the access; 0: none before the end of the run";
     },
-    check: None,
+    check: Some(fits),
     program: |c| Box::pin(run(c)),
     recover: None,
 };
@@ -79,25 +79,47 @@ enum Region {
 }
 
 impl Region {
-    /// Where a thread's pages begin, and how many bytes of pages it has there.
+    /// Where the pages that a thread's lie among begin in persistent memory, and how many bytes of pages it has of them.
     fn of(self, thread: u64) -> (u64, u64) {
         match self {
-            Region::Own => (PM_BASE + thread * REGION, REGION),
-            Region::Shared => (PM_BASE, 12 * REGION),
-            Region::Dimm | Region::Channels => (PM_BASE + thread / DIMMS * DIMMS * REGION, REGION),
-            Region::Controller => (PM_BASE, 4 * REGION),
+            Region::Own => (thread * REGION, REGION),
+            Region::Shared => (0, 8 * REGION),
+            Region::Dimm => (thread / DIMMS * DIMMS * REGION, REGION),
+            Region::Channels => (thread / DIMMS * OF_A_CONTROLLER * REGION, REGION),
+            Region::Controller => (0, 4 * REGION),
         }
     }
 
-    /// The place of a thread's own page among all.
-    fn page(self, page: u64, thread: u64, random: &mut Random) -> u64 {
+    /// The place of a thread's own page among these.
+    fn page(self, page: u64, thread: u64) -> u64 {
         match self {
             Region::Own | Region::Shared => page,
             Region::Dimm => page * DIMMS + thread % DIMMS,
             Region::Controller => page * 2 + (thread + 1) % 2,
-            Region::Channels => page * DIMMS + thread % OF_A_CONTROLLER + random.below(2) * OF_A_CONTROLLER,
+            Region::Channels => page / 2 * DIMMS + page % 2 * OF_A_CONTROLLER + thread % OF_A_CONTROLLER,
         }
     }
+
+    /// The place of a byte of a thread's pages in persistent memory.
+    fn place(self, byte: u64, thread: u64) -> u64 {
+        self.of(thread).0 + self.page(byte / PAGE_BYTES, thread) * PAGE_BYTES + byte % PAGE_BYTES
+    }
+}
+
+/// Threads' pages are within the memory.
+fn fits(asked: &Asked<'_>) -> Result<(), String> {
+    let memory = asked.memory_bytes.unwrap_or(u64::MAX);
+    let region: Region = asked.settings.read("workload.region");
+    let threads = asked.settings.number("workload.threads");
+    let end = |thread| region.place(region.of(thread).1 - 1, thread) + 1;
+    let needed = (0..threads).map(end).max().unwrap_or(0);
+    if needed > memory {
+        return Err(format!(
+            "workload.region = {}, workload.threads = {threads}: the threads' pages lie in {needed} bytes, and the memory has {memory}",
+            region.word()
+        ));
+    }
+    Ok(())
 }
 
 /// One thread's way through its region.
@@ -106,7 +128,6 @@ struct Accesses {
     region: Region,
     thread: u64,
     is_random: bool,
-    first: u64,
     access: u64,
     stride: u64,
     /// Places where an access may begin, and bytes between them.
@@ -116,7 +137,7 @@ struct Accesses {
     flush_lines: Option<u64>,
     fence_lines: Option<u64>,
     number: u64,
-    /// Where the present access begins, and how many of its lines were accessed before.
+    /// The byte of the thread's pages at which the present access begins, and how many of its lines were accessed before.
     here: u64,
     begun: u64,
     random: Random,
@@ -152,7 +173,7 @@ impl Accesses {
         let lines =
             |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
         let (region, thread) = (s.read::<Region>("workload.region"), c.thread as u64);
-        let (first, bytes) = region.of(thread);
+        let bytes = region.of(thread).1;
         let is_random = s.read::<Pattern>("workload.pattern") == Pattern::Random;
         let access = s.number("workload.access_size").next_multiple_of(LINE_BYTES);
         let stride = s.number("workload.stride");
@@ -165,7 +186,6 @@ impl Accesses {
             region,
             thread,
             is_random,
-            first,
             access,
             stride,
             places,
@@ -173,11 +193,11 @@ impl Accesses {
             flush_lines: lines("workload.clwb_size").or((operation == Operation::StoreFlush).then_some(1)),
             fence_lines: lines("workload.fence_size"),
             number: random.below(places),
-            here: first,
+            here: 0,
             begun: 0,
             random,
             value: 0,
-            last: first,
+            last: PM_BASE + region.place(0, thread),
         };
         // Threads that have run for seconds are no longer in step: each is somewhere within an access.
         accesses.here = accesses.next();
@@ -214,13 +234,15 @@ impl Accesses {
 
     fn next(&mut self) -> u64 {
         self.number += 1;
-        let bytes = if self.is_random {
-            self.random.below(self.places) * self.apart
-        } else {
-            (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES
-        };
-        let page = self.region.page(bytes / PAGE_BYTES, self.thread, &mut self.random);
-        self.first + page * PAGE_BYTES + bytes % PAGE_BYTES
+        if self.is_random {
+            return self.random.below(self.places) * self.apart;
+        }
+        (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES
+    }
+
+    /// Where a line of the present access is.
+    fn at(&self, number: u64) -> u64 {
+        PM_BASE + self.region.place(self.here + number * LINE_BYTES, self.thread)
     }
 
     /// One access of `lines`, or fewer where `ends` comes before its end; gives how many.
@@ -228,39 +250,40 @@ impl Accesses {
         if self.begun == 0 {
             self.here = self.next();
         }
-        let (first, begun) = (self.here, self.begun);
+        let begun = self.begun;
         self.begun = (begun + lines) % (self.access / LINE_BYTES);
-        let mut unflushed = first + begun * LINE_BYTES;
-        for n in 0..lines {
-            let line = first + (begun + n) * LINE_BYTES;
-            self.last = line;
-            self.line(c, line).await;
+        let [mut unflushed, mut unfenced] = [begun; 2];
+        for n in begun..begun + lines {
+            self.last = self.at(n);
+            self.line(c, self.last).await;
             let done = n + 1;
-            let is_last = done == lines || c.cpu.now() >= ends;
-            if self.flush_lines.is_some_and(|every| is_last || (begun + done).is_multiple_of(every)) {
-                while unflushed <= line {
-                    c.cpu.clwb(unflushed).await;
-                    unflushed += LINE_BYTES;
+            let is_last = done == begun + lines || c.cpu.now() >= ends;
+            let is_due = |every: u64| is_last || done.is_multiple_of(every);
+            if self.flush_lines.is_some_and(is_due) {
+                for number in unflushed..done {
+                    c.cpu.clwb(self.at(number)).await;
                 }
+                unflushed = done;
             }
-            if self.fence_lines.is_some_and(|every| is_last || (begun + done).is_multiple_of(every)) {
-                self.fence(c, first + begun * LINE_BYTES, line).await;
+            if self.fence_lines.is_some_and(is_due) {
+                self.fence(c, unfenced..done).await;
+                unfenced = done;
             }
             if is_last {
-                return done;
+                return done - begun;
             }
         }
         lines
     }
 
-    /// An sfence, or an lfence after the loads of this access from `from` to `line`: who waits for the last waits for none before.
-    async fn fence(&self, c: &Context, from: u64, line: u64) {
+    /// An sfence, or an lfence: `lines` of the present access were loaded since the last one.
+    async fn fence(&self, c: &Context, lines: std::ops::Range<u64>) {
         if self.operation != Operation::Load {
             c.cpu.fence(FenceKind::Sfence).await;
             return;
         }
-        for loaded in (from..=line).step_by(LINE_BYTES as usize) {
-            c.cpu.arrival(line_of(loaded)).await;
+        for number in lines {
+            c.cpu.arrival(line_of(self.at(number))).await;
         }
     }
 
@@ -274,6 +297,43 @@ impl Accesses {
                     c.cpu.store_nontemporal(line + word, self.value).await;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DIMMs on which a thread's first pages are, where six take turns.
+    fn dimms(region: Region, thread: u64) -> Vec<u64> {
+        let page = |n| region.place(n * PAGE_BYTES + 64, thread) / PAGE_BYTES;
+        let mut dimms: Vec<u64> = (0..600).map(|n| page(n) % DIMMS).collect();
+        dimms.sort_unstable();
+        dimms.dedup();
+        dimms
+    }
+
+    #[test]
+    fn threads_have_the_dimms_of_their_region() {
+        let all: Vec<u64> = (0..DIMMS).collect();
+        for thread in 0..24 {
+            assert_eq!(dimms(Region::Own, thread), all);
+            assert_eq!(dimms(Region::Shared, thread), all);
+            assert_eq!(dimms(Region::Dimm, thread), [thread % 6]);
+            assert_eq!(dimms(Region::Channels, thread), [thread % 3, thread % 3 + 3]);
+            let first = (thread + 1) % 2;
+            assert_eq!(dimms(Region::Controller, thread), [first, first + 2, first + 4]);
+        }
+    }
+
+    #[test]
+    fn no_two_bytes_of_a_thread_are_in_one_place() {
+        for region in [Region::Own, Region::Shared, Region::Dimm, Region::Controller, Region::Channels] {
+            let mut places: Vec<u64> = (0..1000).map(|n| region.place(n * 1024, 7)).collect();
+            places.sort_unstable();
+            places.dedup();
+            assert_eq!(places.len(), 1000, "{region:?}");
         }
     }
 }
