@@ -234,7 +234,7 @@ impl Front {
     }
 
     /// When an operation that writes could act, its line having been fetched or asked for; and whether it could not be
-    /// asked for, for want of a miss register.
+    /// asked for when it was wanted.
     fn fetch_for_store(&mut self, op: &Op, kind: Kind) -> (Time, bool) {
         if !matches!(kind, Kind::Store | Kind::Rmw(_)) {
             return (self.now, false);

@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) ready: Time,
     /// Steps of this entry that have been taken already.
     pub(super) progress: u8,
-    /// Its line could not be asked for: no miss register was free.
+    /// Its line could not be asked for: no miss register was free, or stores stood still.
     pub(super) refused: bool,
     /// Operations of the program that ended behind it, which nobody is told of before.
     pub(super) untold: u32,
