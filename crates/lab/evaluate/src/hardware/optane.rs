@@ -132,7 +132,7 @@ fn kind(row: &Row) -> &'static str {
         ("random", _) => "at random",
         (_, stride) if stride < row.access => "overlapping",
         (_, stride) if stride == row.access => "one after the other",
-        (_, stride) if stride - row.access < 4096 - row.access.min(4096) => "gaps below 4 KiB",
+        (_, stride) if stride < 4096 => "gaps below 4 KiB",
         _ => "4 KiB apart or more",
     }
 }
