@@ -162,7 +162,7 @@ SHOWN: dict[str, list[Shown]] = {
     "*.decode_ns": [Shown(ERASES, [8000])],
     "*.finish_ns": [Shown(ERASES, [8000])],
     "*.write_buffer_pages": [Shown(ERASES._replace(machine=FLASH | {"nand.read_ns": 100_000, "nvdimm.write_buffer_pages": 4, "cmmh.write_buffer_pages": 4}), [1])],
-    "nvdimm.capacity_mib": [Shown(ERASES, [8])],
+    "nvdimm.capacity_mib": [Shown(ERASES, [8]), Shown(Program("lattester", {"operations": 4000, "threads": 3}), [4096])],
     "cmmh.capacity_mib": [Shown(WEARS, [8])],
     "nand.dies": [Shown(ERASES, [4])],
     "nand.program_ns": [Shown(ERASES, [1_000_000])],
