@@ -15,6 +15,7 @@ from coreplane.page import quantity, section
 # A table of more rows stands behind the figures.
 LONG = 100
 
+
 @cache
 def meanings() -> dict[str, tuple[str, str]]:
     """Unit and meaning of each statistic."""
@@ -158,8 +159,9 @@ def reproduce(folder: Path) -> Path:
     drawn = [page.figure(folder, f["name"], draw(f), " ".join([f["caption"], sentences.of_bars(f)]).strip()) for f in data["figures"]]
     claims = section("Claims", page.table(head, rows, text=2), *bands.reasons(data, folder))
     joint = section("One setting for all", bands.joint(data)) if banded else ""
-    all_tables = data.get("tables", [])
-    short, long = ([beside(t) for t in all_tables if (len(t["rows"]) > LONG) == is_long] for is_long in (False, True))
+    grids = data.get("tables", [])
+    short = [beside(t) for t in grids if len(t["rows"]) <= LONG]
+    long = [beside(t) for t in grids if len(t["rows"]) > LONG]
     body = [page.summary(said), claims, joint, *short, section("Figures", *drawn), *long, page.provenance(data)]
     return page.write(folder, f"{data['paper']}: published beside ours", data["about"], body)
 
