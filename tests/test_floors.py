@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FLOORS = ["base", "programs", "parts", "models", "lab", "face"]
 #: Within a floor only these use each other.
-INSIDE = {"engine": {"units"}, "params": {"units", "params-derive"}, "plug": {"units", "engine", "explore", "params", "protocol"}, "protocol": {"units", "engine", "params"}, "explore": {"units"}, "check": {"machine"}, "evaluate": {"machine", "check"}, "cli": {"track"}, "coreplane-py": {"cli"}}
+INSIDE = {"engine": {"units"}, "params": {"units", "params-derive"}, "plug": {"units", "engine", "explore", "params", "protocol"}, "protocol": {"units", "engine", "params"}, "explore": {"units"}, "check": {"machine"}, "evaluate": {"machine", "check"}, "cli": {"image", "track"}, "coreplane-py": {"cli"}}
 
 
 def test_imports_only_point_down() -> None:
