@@ -18,8 +18,6 @@ const NAME: usize = 256;
 pub(crate) struct Page {
     /// What the work tells of itself.
     pub(crate) told: [AtomicU64; NUMBERS],
-    /// Milliseconds of the host's time that it has taken.
-    pub(crate) spent: AtomicU64,
     /// Bytes of the result.
     pub(crate) result: AtomicU64,
     /// Images that were taken.

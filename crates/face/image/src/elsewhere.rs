@@ -22,6 +22,11 @@ impl Image {
         match *self {}
     }
 
+    /// The host's time that the work had taken.
+    pub fn spent(&self) -> Duration {
+        match *self {}
+    }
+
     /// How long ago it was taken.
     pub fn age(&self) -> Duration {
         match *self {}
@@ -51,8 +56,8 @@ impl Child {
         match *self {}
     }
 
-    /// The host's time that the work has taken.
-    pub fn spent(&self) -> Duration {
+    /// Images that were taken.
+    pub fn taken(&self) -> u64 {
         match *self {}
     }
 

@@ -57,6 +57,9 @@ pub(crate) struct Region {
     pub(crate) protection: u64,
     /// `GROWS`, `HUGE`, `NO_HUGE` and `NO_RESERVE`.
     pub(crate) about: u64,
+    /// One more than the place among the files of what it is a view of; 0 for memory.
+    pub(crate) file: u64,
+    pub(crate) offset: u64,
 }
 
 impl Region {
@@ -66,7 +69,7 @@ impl Region {
     pub(crate) const NO_RESERVE: u64 = 8;
 }
 
-/// Bytes of memory and where in the file they are. What no extent has is zero.
+/// Bytes of memory and where in the image they are. What no extent has is zero, or as in the file that it is a view of.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
@@ -76,10 +79,11 @@ pub(crate) struct Extent {
     pub(crate) sum: u64,
 }
 
-/// A file that was open for reading.
+/// A file that was open for reading, or that memory is a view of.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenFile {
+    /// [`OpenFile::MAPPED`] where it was not open.
     pub(crate) number: u64,
     pub(crate) flags: u64,
     pub(crate) position: u64,
@@ -93,6 +97,11 @@ pub(crate) struct OpenFile {
 
 impl OpenFile {
     pub(crate) const PATH: usize = 4096;
+    pub(crate) const MAPPED: u64 = u64::MAX;
+
+    pub(crate) fn path(&self) -> &[u8] {
+        self.path.get(..self.path_bytes as usize).unwrap_or_default()
+    }
 }
 
 /// What the kernel knows of the process and its one thread beside its memory.
@@ -149,6 +158,8 @@ const _: () = assert!(size_of::<Head>() as u64 <= HEAD_BYTES);
 
 // SAFETY: a number.
 unsafe impl Plain for u8 {}
+// SAFETY: a number.
+unsafe impl Plain for i32 {}
 // SAFETY: a number.
 unsafe impl Plain for u64 {}
 // SAFETY: numbers of eight bytes alone, and arrays of them or of bytes of a multiple of eight.

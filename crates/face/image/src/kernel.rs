@@ -76,6 +76,12 @@ pub(crate) fn ends_with(parent: i32) {
     }
 }
 
+/// The user by whose rights this process works.
+pub(crate) fn user() -> u32 {
+    // SAFETY: a number.
+    unsafe { libc::geteuid() }
+}
+
 pub(crate) fn end(code: i32) -> ! {
     // SAFETY: nothing runs after it.
     unsafe { libc::_exit(code) }
@@ -127,10 +133,8 @@ pub(crate) fn block_all() {
     };
 }
 
-/// The writer works when nobody else does, and is ended first where memory is short.
+/// This process is ended first where memory is short.
 pub(crate) fn step_back() {
-    // SAFETY: numbers alone.
-    unsafe { libc::nice(10) };
     if let Ok(file) = open(c"/proc/self/oom_score_adj", libc::O_WRONLY) {
         // SAFETY: four bytes.
         unsafe { libc::write(file, b"1000".as_ptr().cast(), 4) };
@@ -225,6 +229,15 @@ pub(crate) fn state(file: i32) -> Done<libc::stat> {
     unsafe {
         let mut about: libc::stat = std::mem::zeroed();
         if libc::fstat(file, &raw mut about) != 0 { Err(wrong()) } else { Ok(about) }
+    }
+}
+
+/// The state of the file of that path.
+pub(crate) fn state_of(path: &std::ffi::CStr) -> Done<libc::stat> {
+    // SAFETY: a path that ends with zero; plain numbers, which the kernel writes.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        if libc::stat(path.as_ptr(), &raw mut about) != 0 { Err(wrong()) } else { Ok(about) }
     }
 }
 
@@ -392,15 +405,38 @@ pub(crate) fn forget_used_up(page: &Page) {
     }
 }
 
-/// One more than the highest number that an open file may have here.
-pub(crate) fn most_files() -> Done<i32> {
-    const MOST: u64 = 1 << 16;
-    let mut most = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: it writes the structure.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut most) } != 0 {
-        return Err(wrong());
-    }
-    Ok(most.rlim_cur.min(MOST) as i32)
+/// The numbers of all open files beyond the first three, in room of the caller's.
+pub(crate) fn open_files<'a>(room: &'a mut [u8], numbers: &'a mut [i32]) -> Done<&'a [i32]> {
+    let folder = open(c"/proc/self/fd", libc::O_RDONLY)?;
+    let mut count = 0;
+    let done = loop {
+        let (to, bytes) = (room.as_mut_ptr() as c_long, room.len() as c_long);
+        // SAFETY: it writes into the slice.
+        let read = match unsafe { call(libc::SYS_getdents64, [folder.into(), to, bytes, 0, 0]) } {
+            Ok(0) => break Ok(()),
+            Ok(read) => read as usize,
+            Err(why) => break Err(why),
+        };
+        let mut at = 0;
+        while at < read {
+            let (length, name) = entry(&room[at..read]);
+            at += length;
+            let number = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
+            let Some(number) = number.filter(|number| *number > 2 && *number != folder) else { continue };
+            let Some(place) = numbers.get_mut(count) else { return Err(libc::EMFILE) };
+            *place = number;
+            count += 1;
+        }
+    };
+    close(folder);
+    done.map(|()| &numbers[..count])
+}
+
+/// An entry of a folder as the kernel gives it: its length, and its name.
+fn entry(of: &[u8]) -> (usize, &[u8]) {
+    let length = usize::from(u16::from_ne_bytes([of[16], of[17]]));
+    let name = &of[19..length];
+    (length, name.split(|byte| *byte == 0).next().unwrap_or(name))
 }
 
 /// Where this process's code, data, break, stack, arguments and environment begin and end. `text` is room to read.

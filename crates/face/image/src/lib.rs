@@ -76,8 +76,10 @@ pub enum Ended {
     Panicked,
     /// It could not become what is in the image.
     NotRestored,
-    /// Something else: in words.
-    Odd(String),
+    /// By a signal, which has this number.
+    Signal(i32),
+    /// With another exit code.
+    Code(i32),
 }
 
 impl Place {

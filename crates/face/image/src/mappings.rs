@@ -8,6 +8,9 @@ pub(crate) struct Mapping<'a> {
     /// As `r-xp`.
     pub(crate) rights: &'a str,
     pub(crate) name: &'a str,
+    /// Where in its file it begins, and the file's number on its disk.
+    pub(crate) offset: u64,
+    pub(crate) inode: u64,
     /// Bytes that are in memory or swapped out, in KiB.
     pub(crate) there: u64,
     /// Two letters each, as `VmFlags` has them.
@@ -40,7 +43,7 @@ impl Mapping<'_> {
 
     pub(crate) fn kind(&self) -> Kind {
         // Sealed, a device's, without pages, huge pages of their own, watched by somebody, a shadow stack.
-        const ODD: [&str; 7] = ["sl", "io", "ht", "um", "uw", "ui", "ss"];
+        const ODD: [&str; 8] = ["sl", "io", "pf", "ht", "um", "uw", "ui", "ss"];
         match self.name {
             "[vsyscall]" => return Kind::Everybodys,
             "[vdso]" => return if self.has("sl") { Kind::Odd } else { Kind::Kernel },
@@ -49,13 +52,19 @@ impl Mapping<'_> {
             }
             _ => {}
         }
-        if !self.rights.ends_with('p') || ODD.iter().any(|flag| self.has(flag)) || self.has("pf") {
+        if ODD.iter().any(|flag| self.has(flag)) {
             return Kind::Odd;
+        }
+        let is_file = self.name.starts_with('/') && !self.name.starts_with("/dev/");
+        if !self.rights.ends_with('p') {
+            // What is shared and can only be read, as the C library does with tables, is as good as a copy.
+            let is_table = is_file && !self.has("mw") && !self.rights.contains('w') && !self.flags.is_empty();
+            return if is_table && !self.name.starts_with("/memfd:") { Kind::File } else { Kind::Odd };
         }
         match self.name {
             "" | "[heap]" | "[stack]" => Kind::Own,
             name if name.starts_with("[anon:") => Kind::Own,
-            name if name.starts_with('/') && !name.starts_with("/dev/") => Kind::File,
+            _ if is_file => Kind::File,
             _ => Kind::Odd,
         }
     }
@@ -90,8 +99,10 @@ fn head(line: &str) -> Option<Mapping<'_>> {
     let (from, to) = (number(from)?, number(to)?);
     // Rights, offset, device and inode, and after spaces the name, which may have some.
     let (rights, rest) = rest.split_once(' ')?;
-    let name = rest.splitn(4, ' ').nth(3).unwrap_or("").trim_start();
-    Some(Mapping { from, to, rights, name, there: 0, flags: "" })
+    let mut fields = rest.splitn(4, ' ');
+    let (offset, inode) = (number(fields.next()?)?, fields.nth(1)?.parse().ok()?);
+    let name = fields.next().unwrap_or("").trim_start();
+    Some(Mapping { from, to, rights, name, offset, inode, there: 0, flags: "" })
 }
 
 fn more<'a>(mapping: &mut Mapping<'a>, line: &'a str) {
@@ -118,6 +129,10 @@ VmFlags: rd wr mr mw me ac hg
 7ffc03c57000-7ffc03c78000 rw-p 00000000 00:00 0                          [stack]
 VmFlags: rd wr mr mw me gd ac
 7ffc04000000-7ffc04001000 rw-s 00000000 00:00 0 
+7ffc04002000-7ffc04003000 r--s 00000000 fe:00 3                          /lib/table
+VmFlags: rd mr me ms
+7ffc04004000-7ffc04005000 r--s 00000000 fe:00 3                          /lib/shared
+VmFlags: rd mr mw me ms
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 ";
 
@@ -125,10 +140,11 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     fn mappings_are_read_with_what_the_kernel_says_of_them() {
         let read: Vec<_> = all(SOME).collect();
         assert_eq!((read[0].from, read[0].bytes(), read[0].there), (0x7fbd_1db9_4000, 0x2000, 8));
+        assert_eq!((read[0].offset, read[0].inode), (0x33000, 325_835));
         assert_eq!((read[0].name, read[0].protection(), read[0].has("hg")), ("/lib/a file.so", 3, true));
         assert!(read[1].has("gd") && !read[1].has("d"));
         let kinds: Vec<_> = read.iter().map(Mapping::kind).collect();
-        assert_eq!(kinds, [Kind::File, Kind::Own, Kind::Odd, Kind::Everybodys]);
+        assert_eq!(kinds, [Kind::File, Kind::Own, Kind::Odd, Kind::File, Kind::Odd, Kind::Everybodys]);
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 /// The exit code after a panic, as that of any program.
 const PANICKED: i32 = 101;
@@ -19,6 +18,7 @@ const PANICKED: i32 = 101;
 #[derive(Debug)]
 pub struct Child {
     process: i32,
+    place: Place,
     channel: Channel,
     has_ended: bool,
 }
@@ -41,18 +41,13 @@ impl Child {
         let parent = std::process::id() as i32;
         match kernel::fork().map_err(io::Error::from_raw_os_error)? {
             0 => be_child(parent, channel, &folder, image, work),
-            process => Ok(Child { process, channel, has_ended: false }),
+            process => Ok(Child { process, place: place.clone(), channel, has_ended: false }),
         }
     }
 
     /// What the work tells of itself.
     pub fn told(&self) -> Told {
         self.channel.told()
-    }
-
-    /// The host's time that the work has taken.
-    pub fn spent(&self) -> Duration {
-        Duration::from_millis(self.channel.page().spent.load(Relaxed))
     }
 
     /// Images that were taken.
@@ -76,16 +71,13 @@ impl Child {
         };
         self.has_ended = true;
         if libc::WIFSIGNALED(status) {
-            return Ok(Some(Ended::Odd(format!(
-                "its process was ended by signal {}",
-                libc::WTERMSIG(status)
-            ))));
+            return Ok(Some(Ended::Signal(libc::WTERMSIG(status))));
         }
         Ok(Some(match libc::WEXITSTATUS(status) {
             0 => Ended::Said(self.channel.result()?),
             PANICKED => Ended::Panicked,
             NOT_RESTORED => Ended::NotRestored,
-            code => Ended::Odd(format!("its process ended with code {code}")),
+            code => Ended::Code(code),
         }))
     }
 }
@@ -96,6 +88,8 @@ impl Drop for Child {
             kernel::kill(self.process);
             _ = kernel::ended(self.process, true);
         }
+        // Its writer has been ended with it.
+        self.place.clear_partial();
     }
 }
 
@@ -128,7 +122,7 @@ fn be_child(
 
 /// Closes what the work does not read: pipes, sockets and terminals of the parent.
 fn close_others(keep: &[i32]) {
-    for number in 3..kernel::most_files().unwrap_or(3) {
+    for number in all_files() {
         let is_read = || {
             let flags = kernel::flags(number).is_ok_and(|flags| flags & libc::O_ACCMODE == libc::O_RDONLY);
             flags && kernel::state(number).is_ok_and(|about| about.st_mode & libc::S_IFMT == libc::S_IFREG)
@@ -137,4 +131,10 @@ fn close_others(keep: &[i32]) {
             kernel::close(number);
         }
     }
+}
+
+/// The numbers of all open files beyond the first three.
+pub(crate) fn all_files() -> Vec<i32> {
+    let (mut room, mut numbers) = (vec![0; 1 << 16], vec![0; 1 << 20]);
+    kernel::open_files(&mut room, &mut numbers).map_or_else(|_| Vec::new(), <[i32]>::to_vec)
 }

@@ -21,7 +21,7 @@ pub struct Image {
     pub(crate) head: Box<Head>,
     pub(crate) regions: Vec<Region>,
     pub(crate) extents: Vec<Extent>,
-    /// The files that were open, open again.
+    /// The files that were open, open again, and those that memory was a view of, open for now.
     pub(crate) files: Vec<(OpenFile, File)>,
 }
 
@@ -36,6 +36,9 @@ impl Image {
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(why) => return Err(why.to_string()),
         };
+        if !is_own(&file) {
+            return Err("others may have written it".into());
+        }
         Image::read(file, of(place)).map(Some)
     }
 
@@ -64,10 +67,21 @@ impl Image {
         self.head.told
     }
 
+    /// The host's time that the work had taken.
+    pub fn spent(&self) -> Duration {
+        Duration::from_millis(self.head.spent)
+    }
+
     /// How long ago it was taken.
     pub fn age(&self) -> Duration {
         kernel::date().saturating_sub(Duration::from_secs(self.head.taken_at))
     }
+}
+
+/// Whether nobody but this user writes the file: what is in it is going to be executed.
+fn is_own(file: &File) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    file.metadata().is_ok_and(|about| about.uid() == kernel::user() && about.mode() & OTHERS_WRITE == 0)
 }
 
 struct Tables {
@@ -105,7 +119,7 @@ fn is_whole(file: &File, extent: &Extent) -> bool {
 }
 
 fn opened_again(of: OpenFile) -> Result<(OpenFile, File), String> {
-    let path = Path::new(OsStr::from_bytes(of.path.get(..of.path_bytes as usize).unwrap_or_default()));
+    let path = Path::new(OsStr::from_bytes(of.path()));
     let file = File::open(path).map_err(|why| format!("{}: {why}", path.display()))?;
     let is_same = file.metadata().is_ok_and(|about| {
         (about.len(), about.mtime(), about.mtime_nsec()) == (of.bytes, of.seconds, of.nanoseconds)

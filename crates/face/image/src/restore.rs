@@ -8,9 +8,10 @@
 
 use crate::channel::Page;
 use crate::context::{Call, NOT_RESTORED, PLAY_BYTES, play};
-use crate::format::{BOUNDS, Head, PAGE, Region, SIGNALS, Thread};
+use crate::format::{BOUNDS, Head, OpenFile, PAGE, Region, SIGNALS, Thread, bytes_of};
 use crate::kernel::{self, ARCH_SET_FS, ARCH_SET_GS, BOUNDS_BYTES, RSEQ_MARK, SET_BYTES};
 use crate::mappings::{self, Kind};
+use crate::process::all_files;
 use crate::read::Image;
 use nix::libc::{self, c_long};
 use std::os::fd::AsRawFd;
@@ -21,10 +22,10 @@ const ALL: u64 = 0x7fff_ffff_f000;
 /// Where a place for the table is looked for.
 const FIRST: u64 = 1 << 32;
 const STEP: u64 = 1 << 30;
+const WRITABLE: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
 
 /// Becomes what is in `image`; ends the process where it cannot.
 pub(crate) fn restore(image: Image, channel: i32, folder: i32, page: &Page) -> ! {
-    page.spent.store(image.head.spent, Relaxed);
     if prepared(image, channel, folder, page).is_none() {
         kernel::end(NOT_RESTORED);
     }
@@ -52,22 +53,36 @@ fn prepared(image: Image, channel: i32, folder: i32, page: &Page) -> Option<()> 
         .chain([[image.head.channel[1], image.head.channel[1] + PAGE]])
         .collect();
     let aside: u64 = lengths(&kernels).iter().sum();
-    let calls = 64 + SIGNALS + kernels.len() * 2 + 3 * image.regions.len() + image.extents.len();
-    let bytes = (2 * PAGE + (calls * size_of::<Call>()) as u64).next_multiple_of(PAGE) + aside;
+    let calls = 64 + SIGNALS + kernels.len() * 2 + 5 * image.regions.len() + image.extents.len();
+    let paths: u64 =
+        image.regions.iter().filter_map(|region| view(&image, region)).map(|of| of.path_bytes + 16).sum();
+    let data = (PAGE + paths).next_multiple_of(PAGE);
+    let bytes = (PAGE + data + (calls * size_of::<Call>()) as u64).next_multiple_of(PAGE) + aside;
     let at = free_place(&taken, bytes)?;
     kernel::map_at(at, bytes).ok()?;
     page.used_up[0].store(at, Relaxed);
     page.used_up[1].store(bytes, Relaxed);
+    // The number that the next file gets.
+    let free = kernel::again_from(file, 0).ok()?;
+    kernel::close(free);
+    let free = free as u64;
     kernel::block_all();
-    let mut table = Table { at, bytes, data: at + PAGE, calls: Vec::with_capacity(calls) };
+    let first = at + PAGE + data;
+    let mut table = Table { at, bytes, data: at + PAGE, first, calls: Vec::with_capacity(calls) };
     let own = kernel::thread(0, 0).ok()?;
     table.make_room(&own, &kernels);
-    table.memory(&image, file);
+    table.memory(&image, file, free);
     table.kernels(&kernels, &wanted);
     table.thread(&image.head.thread);
     table.call(libc::SYS_close, [file as u64, 0, 0, 0, 0, 0], 0);
     table.play(&image.head);
     Some(())
+}
+
+/// The file that a region is a view of.
+fn view<'a>(image: &'a Image, region: &Region) -> Option<&'a OpenFile> {
+    let place = usize::try_from(region.file).ok()?.checked_sub(1)?;
+    image.files.get(place).map(|(of, _)| of)
 }
 
 /// A stretch where nothing is, and nothing is to be.
@@ -78,8 +93,8 @@ fn free_place(taken: &[[u64; 2]], bytes: u64) -> Option<u64> {
 
 /// Files get the numbers that they had, and others are closed. Gives the image's own number.
 fn take_numbers(image: &Image, channel: i32, folder: i32) -> Option<i32> {
-    let mut wanted: Vec<(i32, i32)> =
-        image.files.iter().map(|(of, file)| (file.as_raw_fd(), of.number as i32)).collect();
+    let open = image.files.iter().filter(|(of, _)| of.number != OpenFile::MAPPED);
+    let mut wanted: Vec<(i32, i32)> = open.map(|(of, file)| (file.as_raw_fd(), of.number as i32)).collect();
     wanted.extend([(channel, image.head.channel[0] as i32), (folder, image.head.folder as i32)]);
     let file = image.file.as_raw_fd();
     let highest = wanted.iter().flat_map(|(a, b)| [*a, *b]).chain([file, 2]).max()?;
@@ -88,7 +103,7 @@ fn take_numbers(image: &Image, channel: i32, folder: i32) -> Option<i32> {
     let moved: Vec<(i32, i32)> =
         wanted.iter().map(|(from, to)| Some((beyond(*from)?, *to))).collect::<Option<_>>()?;
     let is_kept = |number: &i32| *number == file || moved.iter().any(|(from, _)| from == number);
-    (3..kernel::most_files().ok()?).filter(|number| !is_kept(number)).for_each(kernel::close);
+    all_files().into_iter().filter(|number| !is_kept(number)).for_each(kernel::close);
     for (from, to) in moved {
         kernel::again_as(from, to).ok()?;
         kernel::close(from);
@@ -102,6 +117,8 @@ struct Table {
     bytes: u64,
     /// Where the next structure that a call needs lies.
     data: u64,
+    /// Where the calls lie, behind all structures.
+    first: u64,
     calls: Vec<Call>,
 }
 
@@ -110,14 +127,29 @@ impl Table {
         self.calls.push(Call { number: number as u64, arguments, gives });
     }
 
-    /// Puts numbers where they are going to be found, in the page behind the code.
+    /// Puts numbers where they are going to be found, behind the code.
     fn put(&mut self, numbers: &[u64]) -> u64 {
+        self.put_bytes(bytes_of(numbers))
+    }
+
+    fn put_bytes(&mut self, bytes: &[u8]) -> u64 {
         let at = self.data;
-        self.data += size_of_val(numbers) as u64;
-        assert!(self.data <= self.at + 2 * PAGE);
-        // SAFETY: the page is this table's.
-        unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), at as *mut u64, numbers.len()) };
+        self.data = (at + bytes.len() as u64).next_multiple_of(8);
+        assert!(self.data <= self.first);
+        // SAFETY: the pages are this table's.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
         at
+    }
+
+    /// A view of a file, which is opened for it.
+    fn view(&mut self, region: &Region, of: &OpenFile, number: u64) {
+        const VIEW: u64 = (libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE) as u64;
+        let path = self.put_bytes(&[of.path(), &[0]].concat());
+        let read = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
+        self.call(libc::SYS_openat, [libc::AT_FDCWD as u64, path, read, 0, 0, 0], number);
+        let (from, bytes) = (region.from, region.to - region.from);
+        self.call(libc::SYS_mmap, [from, bytes, WRITABLE, VIEW, number, region.offset], from);
+        self.call(libc::SYS_close, [number, 0, 0, 0, 0, 0], 0);
     }
 
     /// Where the kernel's mappings stand meanwhile.
@@ -146,10 +178,13 @@ impl Table {
         self.call(libc::SYS_munmap, [behind, ALL - behind, 0, 0, 0, 0], 0);
     }
 
-    fn memory(&mut self, image: &Image, file: i32) {
+    fn memory(&mut self, image: &Image, file: i32, free: u64) {
         const ALONE: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE) as u64;
-        const WRITABLE: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
         for region in &image.regions {
+            if let Some(of) = view(image, region) {
+                self.view(region, of, free);
+                continue;
+            }
             let has = |bit, flag: i32| if region.about & bit != 0 { flag as u64 } else { 0 };
             let flags = ALONE
                 | has(Region::GROWS, libc::MAP_GROWSDOWN)
@@ -220,7 +255,7 @@ impl Table {
     /// Makes the calls.
     fn play(mut self, head: &Head) {
         self.calls.push(Call { number: Call::END, arguments: [0; 6], gives: 0 });
-        let first = self.at + 2 * PAGE;
+        let first = self.first;
         let kept = size_of_val(&self.calls[..]);
         assert!(first + kept as u64 <= self.at + self.bytes);
         // SAFETY: both are in this table's pages, the code of `play` is of this many bytes and does not hang on where it is,

@@ -51,12 +51,10 @@ pub(crate) fn begin(page: &'static Page, channel: i32, folder: i32) {
 
 /// The work has ended: nobody writes any more.
 pub(crate) fn end() {
-    if let Some(working) = WORKING.take() {
-        working.count();
-        if let Some((writer, _)) = working.writer.take() {
-            kernel::kill(writer);
-            _ = kernel::ended(writer, true);
-        }
+    let writer = WORKING.take().and_then(|working| working.writer.take());
+    if let Some((writer, _)) = writer {
+        kernel::kill(writer);
+        _ = kernel::ended(writer, true);
     }
 }
 
@@ -88,7 +86,6 @@ impl Working {
         let now = kernel::clock();
         let since = now.saturating_sub(self.counted.replace(now));
         self.spent.set(self.spent.get() + since);
-        self.page.spent.store(self.spent.get().as_millis() as u64, Relaxed);
     }
 
     fn every(&self) -> Duration {

@@ -19,6 +19,8 @@ use std::time::Duration;
 /// The exit code where there is something that no image can have.
 pub(crate) const ODD: i32 = 200;
 
+/// Files that memory may be views of.
+const MAPPED: usize = 2048;
 const TEXT: usize = 32 << 20;
 const REGIONS: usize = 1 << 16;
 /// Files that may be open.
@@ -63,7 +65,7 @@ struct Own {
 impl Own {
     const BYTES: usize = TEXT
         + REGIONS * size_of::<Region>()
-        + FILES * size_of::<OpenFile>()
+        + (FILES + MAPPED) * size_of::<OpenFile>()
         + EXTENTS * size_of::<Extent>()
         + 8 * PIECE;
 
@@ -128,7 +130,7 @@ impl<'a> Writer<'a> {
     fn new(job: &'a Job) -> Done<Writer<'a>> {
         let mut own = Own::new()?;
         let (regions, extents) = (Table::new(&mut own, REGIONS), Table::new(&mut own, EXTENTS));
-        let files = Table::new(&mut own, FILES);
+        let files = Table::new(&mut own, FILES + MAPPED);
         let (piece, pages) = (own.some(PIECE), own.some(PIECE_PAGES));
         let mut writer = Writer {
             job,
@@ -185,11 +187,13 @@ impl<'a> Writer<'a> {
 
     /// Notes what files are open. They are there to be read, or the process's own three.
     fn note_files(&mut self) -> Done<()> {
-        for number in 3..kernel::most_files()? {
-            let Ok(flags) = kernel::flags(number) else { continue };
+        let numbers: &'static mut [i32] = self.own.some(4 * FILES);
+        for number in kernel::open_files(self.piece, numbers).map_err(|_| ODD)? {
+            let number = *number;
             if number == self.job.channel || number == self.job.folder {
                 continue;
             }
+            let flags = kernel::flags(number)?;
             let about = kernel::state(number)?;
             let is_read = flags & libc::O_ACCMODE == libc::O_RDONLY;
             if about.st_mode & libc::S_IFMT != libc::S_IFREG || !is_read || about.st_nlink == 0 {
@@ -257,10 +261,16 @@ impl<'a> Writer<'a> {
             | has("nh", Region::NO_HUGE)
             | has("nr", Region::NO_RESERVE);
         let (from, to, protection) = (mapping.from, mapping.to, mapping.protection());
-        self.regions.push(Region { from, to, protection, about })?;
-        // Memory of nobody's file that is nowhere is zero.
         let is_file = mapping.kind() == Kind::File;
-        if !is_file && mapping.there == 0 {
+        let file = if is_file { self.note_view(mapping)? } else { 0 };
+        self.regions.push(Region { from, to, protection, about, file, offset: mapping.offset })?;
+        let wanted = match (is_file, file) {
+            (false, _) => Wanted::There,
+            (true, 0) => Wanted::All,
+            (true, _) => Wanted::Changed,
+        };
+        // Memory of nobody's file that is nowhere is zero.
+        if wanted != Wanted::All && mapping.there == 0 {
             return Ok(());
         }
         if !mapping.rights.starts_with('r') {
@@ -268,22 +278,60 @@ impl<'a> Writer<'a> {
         }
         for at in (from..to).step_by(PIECE) {
             let bytes = PIECE.min((to - at) as usize);
-            self.write_piece(at, bytes, is_file)?;
+            self.write_piece(at, bytes, wanted)?;
         }
         Ok(())
     }
 
-    fn write_piece(&mut self, at: u64, bytes: usize, is_file: bool) -> Done<()> {
-        if !is_file && !self.is_there(at, bytes / PAGE as usize)? {
-            return Ok(());
+    /// Notes the file that memory is a view of, and gives one more than its place among the files; 0 where there is no such
+    /// file any more.
+    fn note_view(&mut self, mapping: &Mapping<'_>) -> Done<u64> {
+        let name = mapping.name.as_bytes();
+        let last = self.files.filled().last();
+        if last.is_some_and(|file| file.number == OpenFile::MAPPED && file.path() == name) {
+            return Ok(self.files.count as u64);
+        }
+        if name.len() >= OpenFile::PATH {
+            return Ok(0);
+        }
+        let mut path = [0; OpenFile::PATH];
+        let Ok(about) = kernel::state_of(join(&mut path, &[name])) else { return Ok(0) };
+        if about.st_ino != mapping.inode || about.st_mode & libc::S_IFMT != libc::S_IFREG {
+            return Ok(0);
+        }
+        self.files.push(OpenFile {
+            number: OpenFile::MAPPED,
+            flags: 0,
+            position: 0,
+            bytes: about.st_size as u64,
+            seconds: about.st_mtime,
+            nanoseconds: about.st_mtime_nsec,
+            path_bytes: name.len() as u64,
+            path,
+        })?;
+        Ok(self.files.count as u64)
+    }
+
+    fn write_piece(&mut self, at: u64, bytes: usize, wanted: Wanted) -> Done<()> {
+        let pages = bytes / PAGE as usize;
+        if wanted != Wanted::All {
+            self.look_at_pages(at, pages)?;
+            if !self.pages[..pages].iter().any(|page| wanted.has(*page)) {
+                return Ok(());
+            }
         }
         self.copy_piece(at, bytes);
-        let pages = bytes / PAGE as usize;
         let is_zero = |page: usize| all_zero(&self.piece[page * PAGE as usize..][..PAGE as usize]);
+        let is_left_out = |page: usize| match wanted {
+            Wanted::Changed => !wanted.has(self.pages[page]),
+            Wanted::All | Wanted::There => is_zero(page),
+        };
+        // Pages beyond the end of a file cannot be written again.
+        let gap = if wanted == Wanted::Changed { 1 } else { GAP };
         let mut next = 0;
-        while let Some(first) = (next..pages).find(|page| !is_zero(*page)) {
+        while let Some(first) = (next..pages).find(|page| !is_left_out(*page)) {
             let mut last = first;
-            while let Some(more) = (last + 1..pages.min(last + 1 + GAP)).find(|page| !is_zero(*page)) {
+            while let Some(more) = (last + 1..pages.min(last + 1 + gap)).find(|page| !is_left_out(*page)) {
                 last = more;
             }
             next = last + 1;
@@ -297,14 +345,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Whether any of so many pages is in memory or swapped out.
-    fn is_there(&mut self, at: u64, pages: usize) -> Done<bool> {
-        const SOMEWHERE: u64 = 3 << 62;
+    /// Asks the kernel where so many pages are.
+    fn look_at_pages(&mut self, at: u64, pages: usize) -> Done<()> {
         let entries = &mut self.pages[..pages];
         // SAFETY: numbers as bytes.
         let bytes = unsafe { std::slice::from_raw_parts_mut(entries.as_mut_ptr().cast(), 8 * pages) };
         let read = kernel::read_at(self.there, at / PAGE * 8, bytes)?;
-        if read < 8 * pages { Err(ODD) } else { Ok(entries.iter().any(|entry| entry & SOMEWHERE != 0)) }
+        if read < 8 * pages { Err(ODD) } else { Ok(()) }
     }
 
     /// Copies memory; a page that cannot be read, beyond the end of a file that is mapped, is zero.
@@ -350,6 +397,29 @@ impl<'a> Writer<'a> {
         head.thread.bounds = kernel::bounds(self.piece)?;
         head.sum = head.own_sum();
         kernel::write_at(self.file, 0, head.bytes())
+    }
+}
+
+/// Which pages of a mapping are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    /// What is in memory or swapped out.
+    There,
+    /// What is no longer as in the file.
+    Changed,
+}
+
+impl Wanted {
+    /// Of a page that the kernel says this of.
+    fn has(self, page: u64) -> bool {
+        const SOMEWHERE: u64 = 3 << 62;
+        const OF_FILE: u64 = 1 << 61;
+        match self {
+            Wanted::All => true,
+            Wanted::There => page & SOMEWHERE != 0,
+            Wanted::Changed => page & SOMEWHERE != 0 && page & OF_FILE == 0,
+        }
     }
 }
 

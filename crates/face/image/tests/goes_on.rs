@@ -108,9 +108,11 @@ fn command(folder: &Path, of: &str, every: &str) {
     match ended {
         Ended::Said(text) => {
             println!("{} images, {:?}", child.taken(), child.trouble());
-            println!("{} in {:?}", String::from_utf8(text).unwrap(), child.spent());
+            println!("{}", String::from_utf8(text).unwrap());
         }
-        ended @ (Ended::Panicked | Ended::NotRestored | Ended::Odd(_)) => println!("{ended:?}"),
+        ended @ (Ended::Panicked | Ended::NotRestored | Ended::Signal(_) | Ended::Code(_)) => {
+            println!("{ended:?}")
+        }
     }
     std::io::stdout().flush().unwrap();
 }
@@ -145,7 +147,7 @@ fn run(folder: &Folder, of: &str, every: &str, killed_after: Option<Duration>) -
     let said = String::from_utf8(running.wait_with_output().unwrap().stdout).unwrap();
     let mut lines = said.lines();
     let from = lines.next().and_then(|line| line.strip_prefix("from Ok(")).and_then(|n| n.strip_suffix(')'));
-    let came_to = lines.last().and_then(|line| line.split_once(" in ")).map_or("", |(text, _)| text);
+    let came_to = lines.next_back().filter(|line| line.contains(" bytes, ")).unwrap_or("");
     (from.map(|from| from.parse().unwrap()), came_to.into())
 }
 
