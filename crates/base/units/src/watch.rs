@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// One piece of work, watched.
 #[derive(Debug, Default)]
@@ -31,6 +31,8 @@ pub struct Watch {
 pub struct Stopped;
 
 static PROCESS: Watch = Watch::new();
+/// What else is done where work tells of itself.
+static ALSO: OnceLock<fn()> = OnceLock::new();
 
 thread_local! {
     static OWN: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
@@ -171,12 +173,25 @@ pub fn check() {
     }
 }
 
+/// From now on `look` is called where any work of this process says how far it is. It is called often, on the work's own thread.
+pub fn also(look: fn()) {
+    ALSO.get_or_init(|| look);
+}
+
+#[inline]
+fn look() {
+    if let Some(look) = ALSO.get() {
+        look();
+    }
+}
+
 /// Says how far the work of this thread is in simulated time, and checks as [`check`] does.
 pub fn at(now_ps: u64) {
     let stop = with(|w| {
         w.tell(|w| w.now.store(now_ps, Relaxed));
         w.is_stopped()
     });
+    look();
     if stop {
         unwind();
     }
@@ -188,6 +203,7 @@ pub fn steps(done: u64) {
         w.tell(|w| w.steps.store(done, Relaxed));
         w.is_stopped()
     });
+    look();
     if stop {
         unwind();
     }
@@ -284,6 +300,16 @@ mod tests {
         all.stop();
         let of = Arc::clone(&all);
         assert!(is_stopped_by(move || one_of(Some(&of), || unreachable!("it is to stop"))));
+    }
+
+    #[test]
+    fn who_looks_is_called_where_work_tells_of_itself() {
+        thread_local!(static LOOKED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
+        also(|| LOOKED.set(LOOKED.get() + 1));
+        at(1);
+        steps(1);
+        check();
+        assert_eq!(LOOKED.get(), 2);
     }
 
     #[test]
