@@ -1,17 +1,16 @@
 //! A report that was kept as JSON, as it was: a run that is done need not be made again.
 
 use crate::describe::{Description, WorkloadDescription};
-use crate::report::{Report, Statistic, in_order};
+use crate::report::{Phase, Report, Statistic, in_order};
 use cpu::Stretch;
 use protocol::Image;
 use serde_json::Value;
+use simulator::Series;
 use units::{Dur, Time};
 
 impl Report {
-    /// The report of which [`Report::to_json`] made `kept`, for that machine and workload, without images; none where it is not whole,
-    /// or tells what cannot be read back: what machines at page fidelity and agents of remote memory tell.
+    /// The report of which [`Report::to_json`] made `kept`, for that machine and workload, without images; none where it is not whole.
     pub fn restored(kept: &Value, machine: &Description, workload: &WorkloadDescription) -> Option<Report> {
-        let of_pages = ["phases", "series", "lines_per_page"].iter().any(|key| kept.get(key).is_some());
         let stats = kept["stats"].as_object()?.iter();
         let statistic =
             |(name, value): (&String, &Value)| Some(Statistic { name: name.clone(), value: value.as_f64()? });
@@ -21,7 +20,7 @@ impl Report {
             Some(told) => Some((told["records"].as_u64()?, told["of"].as_u64()?)),
             None => None,
         };
-        (!of_pages).then_some(Report {
+        Some(Report {
             machine: kept["machine"].as_str()?.into(),
             workload: kept["workload"].as_str()?.into(),
             seed: kept["seed"].as_u64()?,
@@ -35,9 +34,9 @@ impl Report {
             workload_description: workload.clone(),
             timeline: None,
             opening: opening(kept)?,
-            phases: Vec::new(),
-            series: None,
-            lines_per_page: None,
+            phases: phases(kept)?,
+            series: series(kept)?,
+            lines_per_page: lines_per_page(kept)?,
             replayed,
             ended_before_power: None,
         })
@@ -58,6 +57,31 @@ fn opening(kept: &Value) -> Option<Vec<Vec<Stretch>>> {
     };
     let core = |c: &Value| c.as_array()?.iter().map(stretch).collect::<Option<Vec<_>>>();
     cores.as_array()?.iter().map(core).collect()
+}
+
+fn phases(kept: &Value) -> Option<Vec<Phase>> {
+    let Some(all) = kept.get("phases") else { return Some(Vec::new()) };
+    let phase = |p: &Value| {
+        let (name, operations) = (p["name"].as_str()?.into(), p["operations"].as_u64()?);
+        Some(Phase { name, operations, time: Dur::ps(picoseconds(&p["time_ns"])?) })
+    };
+    all.as_array()?.iter().map(phase).collect()
+}
+
+/// What was seen over time, where something was.
+fn series(kept: &Value) -> Option<Option<Series>> {
+    let Some(all) = kept.get("series") else { return Some(None) };
+    let numbers = |all: &Value| all.as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<_>>>();
+    let columns = all.as_object()?.iter().filter(|(name, _)| *name != "seconds");
+    // Names are those of a program that is built: a few words stay where they are until it ends.
+    let column = |(name, values): (&String, &Value)| Some((&*name.clone().leak(), numbers(values)?));
+    let columns = columns.map(column).collect::<Option<_>>()?;
+    Some(Some(Series { seconds: numbers(&all["seconds"])?, columns }))
+}
+
+fn lines_per_page(kept: &Value) -> Option<Option<Vec<u64>>> {
+    let Some(all) = kept.get("lines_per_page") else { return Some(None) };
+    all.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>().map(Some)
 }
 
 #[cfg(test)]
@@ -83,5 +107,21 @@ mod tests {
             assert!(Report::restored(&less, &machine, &workload).is_none(), "{key}");
         }
         assert!(Report::restored(&Value::Null, &machine, &workload).is_none());
+    }
+
+    #[test]
+    fn what_machines_of_pages_and_of_remote_memory_tell_comes_back_too() {
+        let told = [("amf", "sqlite-mem", "series"), ("pberry", "redis-random", "lines_per_page")];
+        for (machine, workload, key) in told {
+            let machine = Description::preset(machine).unwrap();
+            let mut workload = WorkloadDescription::named(workload).unwrap();
+            workload.set("workload.operations", "500").unwrap();
+            let options = RunOptions { without_images: true, ..RunOptions::default() };
+            let report = run(&machine, &workload, &options).unwrap();
+            assert!(report.to_json().get(key).is_some(), "{key}");
+            let read: Value = serde_json::from_str(&report.to_json().to_string()).unwrap();
+            let back = Report::restored(&read, &machine, &workload).unwrap();
+            assert_eq!((back.to_json(), &back.stats), (report.to_json(), &report.stats));
+        }
     }
 }
