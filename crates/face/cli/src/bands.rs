@@ -90,17 +90,36 @@ pub(crate) struct Wanted<'a> {
     pub(crate) workload: &'a WorkloadDescription,
 }
 
-/// What is known of a run without making it, and the host's seconds that it took: nothing.
-pub(crate) fn nothing_known(_: &Wanted<'_>) -> Option<(Report, f64)> {
-    None
+/// How runs are made: here, unless something is kept of them.
+pub(crate) trait Make: Sync {
+    /// What is known of a run without making it, and the host's seconds that it took.
+    fn known(&self, _: &Wanted<'_>) -> Option<(Report, f64)> {
+        None
+    }
+
+    /// Makes a run, and gives the host's seconds that it took.
+    fn make(&self, wanted: &Wanted<'_>, options: &RunOptions) -> Result<(Report, f64), RunError> {
+        make_here(wanted, options)
+    }
 }
 
-/// Runs all variants of all machines but those that are `known`; `done` is called after each that did not fail.
+/// Nothing is kept.
+pub(crate) struct Here;
+
+impl Make for Here {}
+
+/// Makes a run on this thread.
+pub(crate) fn make_here(wanted: &Wanted<'_>, options: &RunOptions) -> Result<(Report, f64), RunError> {
+    let (report, host) = output::timed(|| machine::run(wanted.description, wanted.workload, options));
+    Ok((report?, host))
+}
+
+/// Runs all variants of all machines but those that are known; `done` is called after each that did not fail.
 pub(crate) fn run(
     jobs: &[(Description, Vec<WorkloadDescription>)],
     options: &RunOptions,
     ends: bool,
-    known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
+    how: &dyn Make,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Vec<Runs>, RunError> {
     let all: Vec<(usize, Variant)> = jobs
@@ -123,15 +142,11 @@ pub(crate) fn run(
             }
             let workload = &workloads[variant.0];
             let wanted = Wanted { machine: *job, variant: *variant, description: &machine, workload };
-            let known = known(&wanted);
+            let known = how.known(&wanted);
             let was_known = known.is_some();
             let (report, host) = match known {
                 Some(known) => known,
-                None => {
-                    let work = || machine::run(&machine, workload, options);
-                    let (report, host) = output::timed(|| watch::one_of(own.as_ref(), work));
-                    (report?, host)
-                }
+                None => watch::one_of(own.as_ref(), || how.make(&wanted, options))?,
             };
             done(Ended { machine: *job, variant: *variant, report: &report, host, was_known });
             watch::parts_of(own.as_ref(), ended.fetch_add(1, Relaxed) + 1, count);

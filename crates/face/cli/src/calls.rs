@@ -5,6 +5,7 @@ use crate::args::{
     Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, ReproduceArgs, Settings, SharedArgs,
     SweepArgs, TrackArgs, TrackMechanism, TrackMode,
 };
+use crate::bands::Here;
 use crate::compare::Compared;
 pub use crate::progress::line as progress_line;
 use crate::record_route::Asked;
@@ -160,8 +161,7 @@ fn spreads(
 pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, Option<Vec<u8>>), Failure> {
     let recorded = how.bands == Bands::Recordings;
     let (job, options) = ([(machine.0.clone(), workload.described.clone())], how.options());
-    let (runs, mut json) =
-        run::look(&job, &options, recorded && run::has_ends(&options), bands::nothing_known, |_| {})?;
+    let (runs, mut json) = run::look(&job, &options, recorded && run::has_ends(&options), &Here, |_| {})?;
     if let Some(all) = spreads(workload, &job, None, how)? {
         json["band"] = all.band(0, None).to_json();
     }
@@ -180,7 +180,7 @@ pub fn compare(machines: &[Machine], workload: &Workload, base: usize, how: How)
     let jobs: Vec<Job> = machines.iter().map(|m| (m.0.clone(), workload.described.clone())).collect();
     let recorded = how.bands == Bands::Recordings;
     let Compared { runs, mut rows, remarks } =
-        compare::look(&names, jobs.clone(), &how.options(), recorded, base, bands::nothing_known, |_| {})?;
+        compare::look(&names, jobs.clone(), &how.options(), recorded, base, &Here, |_| {})?;
     let spreads = spreads(workload, &jobs, Some(base), how)?;
     if let Some(all) = &spreads {
         for (n, row) in rows.iter_mut().enumerate() {

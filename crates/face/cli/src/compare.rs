@@ -2,8 +2,9 @@
 
 use crate::Failure;
 use crate::accounts;
+use crate::apart::Apart;
 use crate::args::CompareArgs;
-use crate::bands::{self, Ended, Runs, Wanted};
+use crate::bands::{self, Ended, Here, Make, Runs};
 use crate::columns::{self, shown};
 use crate::designs;
 use crate::interrupt;
@@ -65,13 +66,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let options = RunOptions { opening, ..output::options(&args.settings) };
     let varied = args.bands.then(|| jobs.clone());
     let kept = args.out.as_deref().map(|out| KeptRuns::new(out, &args.workload, on, &options));
-    let known = |wanted: &Wanted<'_>| kept.as_ref().and_then(|kept| kept.known(wanted));
+    let apart = kept.as_ref().map(|kept| Apart::new(kept, &args.workload, &bar)).transpose()?;
+    let how = apart.as_ref().map_or(&Here as &dyn Make, |apart| apart);
     interrupt::tells_of_replay(&args.workload);
     let step = |ended: Ended<'_>| {
         bar.step();
         kept.iter().for_each(|kept| kept.keep(&ended));
     };
-    let done = look(on, jobs, &options, ends, index, known, step);
+    let done = look(on, jobs, &options, ends, index, how, step);
     drop(bar);
     let Compared { runs, mut rows, remarks } = done?;
     let spreads = varied.map(|jobs| {
@@ -188,7 +190,7 @@ pub(crate) fn look(
     options: &RunOptions,
     bands: bool,
     base: usize,
-    known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
+    how: &dyn Make,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<Compared, Failure> {
     comparable(names, &jobs)?;
@@ -198,7 +200,7 @@ pub(crate) fn look(
         remarks.extend(bands::remarks(machines.clone(), workloads));
         remarks.extend(races::of_workloads(machines, workloads, options.seed));
     }
-    let runs = bands::run(&jobs, options, bands, known, done).map_err(output::failed)?;
+    let runs = bands::run(&jobs, options, bands, how, done).map_err(output::failed)?;
     let rows = runs.iter().map(|of| row(of, &runs[base])).collect();
     Ok(Compared { runs, rows, remarks })
 }

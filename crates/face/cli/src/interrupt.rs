@@ -70,6 +70,11 @@ impl Drop for Temporary {
     }
 }
 
+/// Whether there is a file, or a folder with something in it.
+fn has_something(path: &Path) -> bool {
+    std::fs::read_dir(path).map_or_else(|_| path.exists(), |mut all| all.next().is_some())
+}
+
 fn remove(path: &Path) {
     if path.is_dir() {
         _ = std::fs::remove_dir_all(path);
@@ -126,7 +131,7 @@ fn said() -> u8 {
     SAID.call_once(|| {
         // A bar that was drawn is wiped out.
         let begin = if std::io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
-        let kept = left().kept.take().filter(|(at, _)| at.exists());
+        let kept = left().kept.take().filter(|(at, _)| has_something(at));
         let kept = kept.map(|(_, text)| format!("; {text}")).unwrap_or_default();
         let share = REPLAYED.load(SeqCst);
         let share =

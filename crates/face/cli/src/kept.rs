@@ -50,7 +50,7 @@ impl Keep for Kept {
 
 /// Reports of the runs of `run` or `compare`, each as soon as it has ended: what is there is not simulated again.
 pub(crate) struct KeptRuns {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// What all of them hang on beside machine and workload.
     of: String,
     /// What the machines are called.
@@ -68,7 +68,7 @@ impl KeptRuns {
 
     /// A run that was kept, and the host's seconds for it; none where it is not there, not whole, or of something else.
     pub(crate) fn known(&self, wanted: &Wanted<'_>) -> Option<(Report, f64)> {
-        let name = self.name(wanted.machine, wanted.variant);
+        let name = self.file(wanted.machine, wanted.variant);
         let text = std::fs::read_to_string(self.folder.join(name)).ok()?;
         let kept: serde_json::Value = serde_json::from_str(&text).ok()?;
         let is_same = kept["kept_for"].as_str()? == self.hash(wanted.description, wanted.workload);
@@ -76,34 +76,56 @@ impl KeptRuns {
         Some((report??, kept["host_seconds"].as_f64()?))
     }
 
-    /// Keeps a run that is not there yet. Where that fails the command's own results will too, and say so.
+    /// From here on there are images of runs, too, which are told of where the command is interrupted.
+    pub(crate) fn has_images(&self) {
+        let text = format!("what is done is in {} (the same command goes on)", self.folder.display());
+        crate::interrupt::keeps(&self.folder, text);
+    }
+
+    /// Keeps a run that is not there yet, and no image of it any more. Where that fails the command's own results will too, and
+    /// say so.
     pub(crate) fn keep(&self, ended: &Ended<'_>) {
-        let Ended { machine, variant, report, host, was_known } = ended;
-        if *was_known {
-            return;
+        let Ended { machine, variant, was_known, .. } = ended;
+        if *was_known || self.is_kept(ended) {
+            _ = std::fs::remove_file(self.folder.join(self.image(*machine, *variant)));
         }
+    }
+
+    /// Writes a run, and says whether it is there.
+    fn is_kept(&self, ended: &Ended<'_>) -> bool {
+        let Ended { machine, variant, report, host, was_known: _ } = ended;
         let mut kept = report.to_json();
         kept["kept_for"] = self.hash(&report.description, &report.workload_description).into();
         kept["host_seconds"] = (*host).into();
         let text = format!("{kept:#}\n");
-        _ = output::write(&self.folder, &self.name(*machine, *variant), text.as_bytes());
+        output::write(&self.folder, &self.file(*machine, *variant), text.as_bytes()).is_ok()
     }
 
     /// Everything that a run hangs on, in short.
-    fn hash(&self, machine: &Description, workload: &WorkloadDescription) -> String {
+    pub(crate) fn hash(&self, machine: &Description, workload: &WorkloadDescription) -> String {
         let memories: Vec<_> = machine.memories.iter().map(|m| format!("{m:?}")).collect();
         let (own, program) = (&machine.settings, &workload.settings);
         let text = format!("{}|{own:?}|{memories:?}|{}|{program:?}", self.of, workload.name);
         format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
     }
 
+    fn file(&self, machine: usize, variant: Variant) -> String {
+        format!("{}.json", self.name(machine, variant))
+    }
+
+    /// The file of a run's image.
+    pub(crate) fn image(&self, machine: usize, variant: Variant) -> String {
+        format!("{}.image", self.name(machine, variant))
+    }
+
+    /// What the files of a run are called, without what comes after the last dot.
     fn name(&self, machine: usize, variant: Variant) -> String {
         let stem = Path::new(&self.machines[machine]).file_stem().unwrap_or_default().to_string_lossy();
         let (recording, end) = variant;
         let recording = if recording == 0 { String::new() } else { format!(".{}", recording + 1) };
         let end = end.map_or(String::new(), |end| format!(".{}-ipc", ["least", "most"][end]));
         // Two files of one name in different folders are two machines.
-        format!("{:02}.{stem}{recording}{end}.json", machine + 1)
+        format!("{:02}.{stem}{recording}{end}", machine + 1)
     }
 }
 

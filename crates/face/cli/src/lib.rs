@@ -7,6 +7,7 @@
 static MEMORY: host::LargePages = host::LargePages;
 
 mod accounts;
+mod apart;
 mod args;
 mod bands;
 mod bench;

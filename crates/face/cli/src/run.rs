@@ -2,8 +2,9 @@
 
 use crate::Failure;
 use crate::accounts;
+use crate::apart::Apart;
 use crate::args::RunArgs;
-use crate::bands::{self, Ended, Runs, Wanted};
+use crate::bands::{self, Ended, Here, Make, Runs};
 use crate::interrupt;
 use crate::kept::KeptRuns;
 use crate::lines::{paragraph, say};
@@ -53,9 +54,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let names = [args.machine.clone()];
     let kept = args.out.as_deref().filter(|_| is_plain);
     let kept = kept.map(|out| KeptRuns::new(out, &args.workload, &names, &options));
-    let known = |wanted: &Wanted<'_>| kept.as_ref().and_then(|kept| kept.known(wanted));
+    let apart = kept.as_ref().map(|kept| Apart::new(kept, &args.workload, &shown)).transpose()?;
+    let how = apart.as_ref().map_or(&Here as &dyn Make, |apart| apart);
     interrupt::tells_of_replay(&args.workload);
-    let done = look(&pairs, &options, with_ends, known, |ended| {
+    let done = look(&pairs, &options, with_ends, how, |ended| {
         shown.step();
         kept.iter().for_each(|kept| kept.keep(&ended));
     });
@@ -120,12 +122,12 @@ pub(crate) fn look(
     pair: &[(Description, Vec<WorkloadDescription>); 1],
     options: &RunOptions,
     ends: bool,
-    known: impl Fn(&Wanted<'_>) -> Option<(Report, f64)> + Sync,
+    how: &dyn Make,
     done: impl Fn(Ended<'_>) + Sync,
 ) -> Result<(Runs, Value), Failure> {
     let mut remarks = remarks(&pair[0].0, &pair[0].1, options);
     remarks.extend(races::of_workloads(std::iter::once(&pair[0].0), &pair[0].1, options.seed));
-    let runs = bands::run(pair, options, ends, known, done).map_err(output::failed)?.pop();
+    let runs = bands::run(pair, options, ends, how, done).map_err(output::failed)?.pop();
     let runs = runs.ok_or_else(|| Failure::BadInput("nothing was run".into()))?;
     let mut json = runs.report().0.to_json();
     if let Some(band) = runs.to_json(None) {
