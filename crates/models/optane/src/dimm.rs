@@ -14,17 +14,20 @@ use units::{Dur, Time};
 /// A block that was whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leaving {
-    /// Until then, what is written to it goes with it.
+    /// When its former contents are there: until then it waits for them, and who reads it waits too.
+    former: Time,
+    /// When it sets out for the media: until then, what is written to it goes with it.
     pub(crate) joined_until: Time,
-    /// When it is in the media: until then nobody reads it there.
+    /// When it is in the media: until then the buffer has its lines.
     pub(crate) settled: Time,
-    /// Its lines have left the buffer.
+    /// The buffer has them no more.
     forgotten: bool,
 }
 
 impl Default for Leaving {
     fn default() -> Leaving {
-        Leaving { joined_until: Time::ZERO, settled: Time::ZERO, forgotten: true }
+        let never = Time::ZERO;
+        Leaving { former: never, joined_until: never, settled: never, forgotten: true }
     }
 }
 
@@ -88,8 +91,8 @@ impl Dimm {
         let until = |at: &Time| at.since(now);
         buffer.hash(into);
         ready.iter().chain([media_free, buffer_free]).for_each(|at| until(at).hash(into));
-        for Leaving { joined_until, settled, forgotten } in leaving {
-            (until(joined_until), until(settled), forgotten).hash(into);
+        for Leaving { former, joined_until, settled, forgotten } in leaving {
+            ([former, joined_until, settled].map(until), forgotten).hash(into);
         }
     }
 
@@ -103,17 +106,24 @@ impl Dimm {
         entered
     }
 
-    /// A block is whole, and goes to the media: behind its former contents, where these are still on their way.
+    /// A block is whole, and sets out for the media: when its former contents are there, where these are still on their way.
     fn leaves(&mut self, now: Time, index: usize) {
-        let joined_until = self.leaving[index].settled.max(now) + self.spec.linger;
-        self.leaving[index] =
-            Leaving { joined_until, settled: joined_until + self.spec.settle, forgotten: false };
+        let former = self.leaving[index].settled;
+        let joined_until = former.max(now + self.spec.linger);
+        let settled = joined_until + self.spec.settle;
+        self.leaving[index] = Leaving { former, joined_until, settled, forgotten: false };
     }
 
-    /// What has gone to the media is in the buffer no more.
+    /// When a block in the buffer may be read.
+    fn readable(&self, now: Time, index: usize) -> Time {
+        self.leaving[index].former.max(now)
+    }
+
+    /// What is in the media is in the buffer no more.
     fn forget(&mut self, now: Time, index: usize) {
+        let is_early = self.is(Mutant::ReadsUnsettled);
         let leaving = &mut self.leaving[index];
-        if !leaving.forgotten && now >= leaving.joined_until {
+        if !leaving.forgotten && now >= if is_early { leaving.joined_until } else { leaving.settled } {
             leaving.forgotten = true;
             let own = self.buffer.at(index);
             own.valid = own.dirty;
@@ -182,8 +192,6 @@ impl Media for Dimm {
             let translated = self.translation.look_up(line);
             self.stats.translation_misses += u64::from(translated > Dur::ZERO);
             let begins = self.read_block(now, &mut cost);
-            let settled = self.leaving[index].settled;
-            let begins = if self.is(Mutant::ReadsUnsettled) { begins } else { begins.max(settled) };
             self.ready[index] = begins + translated + self.spec.array;
             self.buffer.at(index).valid = WHOLE;
             if self.is(Mutant::FillsOver) {
@@ -193,7 +201,8 @@ impl Media for Dimm {
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
         }
-        cost.latency = self.ready[index].since(now) + self.spec.hit;
+        let there = self.ready[index].max(self.readable(now, index));
+        cost.latency = there.since(now) + self.spec.hit;
         cost.hit = Some(found && is_here);
         cost.busy = self.busy(self.media_free.since(now), self.spec.ahead);
         cost

@@ -357,10 +357,10 @@ mod tests {
         let small = BufferSpace::SMALL;
         Held {
             clean: vec![
-                (BufferSpace { blocks: 1, ..small }, 341),
-                (small, 6_765),
-                (BufferSpace { queue: 2, ..small }, 22_270),
-                (BufferSpace { places: 2, ..small }, 202_145),
+                (BufferSpace { blocks: 1, ..small }, 331),
+                (small, 6_623),
+                (BufferSpace { queue: 2, ..small }, 21_786),
+                (BufferSpace { places: 2, ..small }, 157_017),
             ],
             seeded: |mutant| BufferSpace { mutant: Some(mutant), ..BufferSpace::SMALL },
             wrong: &["a power failure", "line "],

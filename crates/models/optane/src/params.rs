@@ -55,10 +55,10 @@ pub(crate) struct OptaneParameters {
     #[param(default = "24", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
     pub(crate) line_ns: Dur,
     /// time that a block all of whose lines have been written waits before it goes to the media
-    #[param(default = "500", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
+    #[param(default = "800", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
     pub(crate) linger_ns: Dur,
-    /// time from then on until the block is in the media: who reads it waits, and what is written to it stays in the buffer
-    #[param(default = "2300", source = "measured: Yang et al. (FAST 2020), 512 or 1,024 bytes stored and flushed again and again take 2.9 us each time, less what comes before and after", range = ns::NS)]
+    /// time from then on until the block is in the media. The buffer has its lines until then; once it is whole again it waits for what was there before, and who reads it waits too
+    #[param(default = "3400", source = "measured: Yang et al. (FAST 2020), 2,048 bytes stored and flushed again and again take 3.4 us each time", range = ns::NS)]
     pub(crate) settle_ns: Dur,
     /// time from the controller's request to the data of a line that the buffer holds
     #[param(

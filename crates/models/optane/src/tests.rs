@@ -64,19 +64,21 @@ fn blocks_are_read_one_after_the_other_and_behind_a_write_that_has_begun() {
 }
 
 #[test]
-fn who_reads_a_block_on_its_way_to_the_media_waits_for_it() {
+fn who_reads_a_block_that_is_whole_again_waits_until_its_former_contents_are_in_the_media() {
     let spec = DimmSpec { linger: Dur::ns(500), settle: Dur::ns(2000), ..plain() };
-    let read_at = |ns: u64| {
+    let read_at = |ns: u64, whole: &[u64]| {
         let mut dimm = Dimm::new(spec);
-        for n in 0..4 {
-            dimm.write(at(0), line(n));
+        for (from, n) in whole.iter().flat_map(|from| (0..4).map(move |n| (*from, n))) {
+            dimm.write(at(from), line(n));
         }
-        dimm.read(at(ns), line(1))
+        dimm.read(at(ns), line(1)).latency
     };
-    assert_eq!(read_at(499).latency, Dur::ns(80), "it is in the buffer yet");
-    // It has left the buffer at 500, is in the media at 2500, and is read from there.
-    assert_eq!([500, 1000].map(|ns| read_at(ns).latency), [2240, 1740].map(Dur::ns));
-    assert_eq!([2500, 9000].map(|ns| read_at(ns).latency), [240; 2].map(Dur::ns));
+    // It sets out at 500, is in the media at 2500, and is in the buffer until then.
+    assert_eq!([499, 500, 2499].map(|ns| read_at(ns, &[0])), [80; 3].map(Dur::ns));
+    assert_eq!([2500, 9000].map(|ns| read_at(ns, &[0])), [240; 2].map(Dur::ns));
+    // Whole again at 600 it sets out at 2500.
+    assert_eq!([600, 2499].map(|ns| read_at(ns, &[0, 600])), [1980, 81].map(Dur::ns));
+    assert_eq!([2500, 4499, 4500].map(|ns| read_at(ns, &[0, 600])), [80, 80, 240].map(Dur::ns));
 }
 
 #[test]
@@ -85,9 +87,9 @@ fn what_is_written_again_before_a_block_has_left_goes_with_it() {
     let mut dimm = Dimm::new(spec);
     let mut written = |ns: u64| (0..4).map(|n| dimm.write(at(ns), line(n)).bytes_written).sum::<u64>();
     assert_eq!([0, 100, 499].map(&mut written), [256, 0, 0]);
-    // Written again later, it goes to the media behind what was there before.
-    assert_eq!([1000, 1100, 2999].map(&mut written), [256, 0, 0]);
-    assert_eq!(written(3000), 256);
+    // Written again later, it sets out when what was there before is in the media.
+    assert_eq!([1000, 1100, 2499].map(&mut written), [256, 0, 0]);
+    assert_eq!(written(2500), 256);
 }
 
 #[test]

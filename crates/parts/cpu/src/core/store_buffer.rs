@@ -151,6 +151,26 @@ impl StoreBuffer {
         }
     }
 
+    /// The line of the head could not be asked for: it asks again before all others.
+    pub(super) fn refuse_head(&mut self) {
+        if let Some(head) = self.entries.front_mut() {
+            self.refused += usize::from(!head.refused);
+            head.refused = true;
+        }
+    }
+
+    /// A flush has dropped a line: the oldest store to it asks for it again. Cost: one look at the filter where there is none.
+    pub(super) fn dropped(&mut self, line: Line) {
+        if self.filter[Self::bucket(line)] == 0 {
+            return;
+        }
+        let store = self.entries.iter_mut().find(|e| e.kind == Kind::Store && e.line() == line);
+        if let Some(store) = store {
+            self.refused += usize::from(!store.refused);
+            store.refused = true;
+        }
+    }
+
     /// The line of the oldest entry that could not be asked for, once. Cost: one comparison where there is none.
     #[inline]
     pub(super) fn take_refused(&mut self) -> Option<Line> {

@@ -103,11 +103,21 @@ impl Front {
         match self.access(at, line) {
             Some((slot, _)) if self.caches.state(slot) != State::Shared => Ok(slot),
             _ => {
-                if !self.is_missing(line) && self.may_ask_to_store() {
-                    self.request(at, line, true);
-                }
+                self.ask_for_head(at, line);
                 Err(Blocked::Line)
             }
+        }
+    }
+
+    /// The head's line is asked for now, or else before all others.
+    fn ask_for_head(&mut self, at: Time, line: Line) {
+        if self.is_missing(line) {
+            return;
+        }
+        if self.may_ask_to_store() {
+            self.request(at, line, true);
+        } else {
+            self.store_buffer.refuse_head();
         }
     }
 
@@ -314,6 +324,9 @@ impl Front {
             }
             if invalidate {
                 self.caches.remove(slot);
+                if self.spec.store_prefetch {
+                    self.store_buffer.dropped(line);
+                }
             }
         }
         self.stats.flushes += 1;

@@ -324,6 +324,60 @@ fn a_store_asks_for_its_line_when_the_flush_is_answered_and_not_before() {
     assert_eq!(asked, [answered + Dur::ns(L1 + L2 + WIRE)]);
 }
 
+/// When stores to lines asked for them, and when flushes left; the lines are in the caches.
+fn stores_to_flushed_lines(spec: CoreSpec) -> [Vec<Time>; 2] {
+    let (_, bench) = times_on(spec, |cpu, _| async move {
+        for n in 0..2 {
+            cpu.store(line(n), n).await;
+        }
+        cpu.fence(FenceKind::Mfence).await;
+        for n in 0..2 {
+            cpu.clwb(line(n)).await;
+        }
+        for n in 0..2 {
+            cpu.store(line(n), 3).await;
+        }
+    });
+    let asked = bench.when(|m| matches!(m, Msg::GetM { .. }));
+    [asked[2..].to_vec(), bench.when(|m| matches!(m, Msg::LineFlush { .. }))]
+}
+
+#[test]
+fn a_store_asks_again_for_a_line_that_a_flush_drops() {
+    let dropping = || {
+        let free = contending(None);
+        CoreSpec { flush: FlushSpec { invalidates: true, ..free.flush }, ..free }
+    };
+    let [asked, flushed] = stores_to_flushed_lines(dropping());
+    assert_eq!(flushed.len(), 2);
+    // Both ask before the first of them is visible.
+    assert!(asked[1] < asked[0] + Dur::ns(ANSWER), "{asked:?}");
+    let [asked, _] = stores_to_flushed_lines(CoreSpec { store_prefetch: false, ..dropping() });
+    assert!(asked[1] > asked[0] + Dur::ns(ANSWER), "one after the other: {asked:?}");
+    let [asked, _] = stores_to_flushed_lines(contending(None));
+    assert!(asked.is_empty(), "a flush that keeps them: {asked:?}");
+}
+
+#[test]
+fn the_oldest_store_asks_before_all_others() {
+    let narrow = CoreSpec { outstanding_misses: 4, outstanding_store_misses: 1, ..contending(None) };
+    let dropping = CoreSpec { flush: FlushSpec { invalidates: true, ..narrow.flush }, ..narrow };
+    let (_, bench) = times_on(dropping, |cpu, _| async move {
+        cpu.store(line(0), 1).await;
+        cpu.fence(FenceKind::Mfence).await;
+        cpu.clwb(line(0)).await;
+        for n in [0, 8, 9] {
+            cpu.store(line(n), 2).await;
+        }
+    });
+    let asked = bench.heard.iter().filter_map(|(_, msg)| match msg {
+        Msg::GetM { line } => Some(*line),
+        _ => None,
+    });
+    // The one behind asks while the first line is still here, and the next one not before that has come back.
+    assert_eq!(asked.collect::<Vec<_>>(), [0, 8, 0, 9].map(|n| protocol::line_of(line(n))));
+}
+
 #[test]
 fn stores_ask_for_as_many_lines_as_they_may() {
     let narrow = CoreSpec { outstanding_misses: 4, outstanding_store_misses: 1, ..contending(None) };
