@@ -154,8 +154,9 @@ impl Make for Apart<'_> {
             self.shown.say("it could not go on there, and begins anew");
             place.clear();
         }
-        // What a replay has to know of all of its recording is found out once, for every child.
+        // What a replay has to know of all of its recording is found out once, for every child; meanwhile no copy is made.
         if wanted.description.settings.text("machine.fidelity") == "line" {
+            let _copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
             _ = wanted.workload.threads();
         }
         self.run(&place, None, wanted, options).unwrap_or_else(|| make_here(wanted, options))
