@@ -42,6 +42,13 @@ impl Merge {
     }
 }
 
+impl Merge {
+    /// The next record of a thread, whoever's turn it is.
+    pub(crate) fn peek(&self, thread: usize) -> Option<&Record> {
+        self.threads[thread].as_ref()?.next.as_ref()
+    }
+}
+
 impl Iterator for Merge {
     type Item = Record;
 

@@ -54,6 +54,8 @@ pub(super) struct Scout {
     ready: Vec<VecDeque<Step>>,
     /// Records read of each thread.
     passed: Vec<u64>,
+    /// Of each thread, whether its next record is a wait for another's end that it has been given already.
+    joins: Vec<bool>,
     space: Space,
     layout: Layout,
     places: Places,
@@ -82,6 +84,7 @@ impl Scout {
             merge: Merge::new(recording),
             ready: vec![VecDeque::new(); threads],
             passed: vec![0; threads],
+            joins: vec![false; threads],
             space: Space::new(),
             layout: survey.layout.clone(),
             places,
@@ -101,11 +104,23 @@ impl Scout {
 
     /// The next steps of a thread; empty when it has ended.
     pub(super) fn take(&mut self, thread: usize) -> VecDeque<Step> {
-        while self.ready[thread].len() < AHEAD {
+        while self.ready[thread].len() < AHEAD && !self.joins(thread) {
             let Some(record) = self.merge.next() else { break };
             self.read(record);
         }
         std::mem::take(&mut self.ready[thread])
+    }
+
+    /// Whether a thread waits for another's end next, and gets that before its turn has come: all that the other does until then
+    /// would have to be kept meanwhile. Nothing else hangs on such a wait.
+    fn joins(&mut self, thread: usize) -> bool {
+        let next = self.merge.peek(thread).copied();
+        let Some(join) = next.filter(|r| r.kind == Kind::Join && !self.joins[thread]) else { return false };
+        if self.ready[thread].is_empty() {
+            self.joins[thread] = true;
+            self.ready[thread].push_back(Step { passed: self.passed[thread] + 1, ..step(join) });
+        }
+        true
     }
 
     fn read(&mut self, record: Record) {
@@ -113,7 +128,9 @@ impl Scout {
         let thread = usize::from(record.thread);
         let before = self.unlocked[thread].take();
         self.passed[thread] += 1;
-        if matches!(record.kind, Kind::Lock | Kind::Unlock) {
+        if std::mem::take(&mut self.joins[thread]) {
+            // It is the wait that was given before.
+        } else if matches!(record.kind, Kind::Lock | Kind::Unlock) {
             self.lock(record, before);
         } else if record.kind == Kind::Call {
             self.call(record);
@@ -337,5 +354,43 @@ impl Places {
             }
         };
         page + address % PAGE_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Trace, recording::Recording};
+
+    fn record(thread: u16, kind: Kind, stamp: u32, value: u64) -> Record {
+        Record { address: 8, value, stamp, location: 0, instructions: 1, thread, kind, size: 8 }
+    }
+
+    #[test]
+    fn of_what_a_thread_does_while_another_waits_for_its_end_little_is_kept() {
+        let mut trace = Trace::default();
+        trace.push(record(0, Kind::Create, 1, 1));
+        trace.push(record(1, Kind::Start, 2, 0));
+        (0..10_000).for_each(|n| trace.push(record(1, Kind::Store, 0, n)));
+        trace.push(record(1, Kind::End, 3, 0));
+        trace.push(record(0, Kind::Join, 4, 1));
+        trace.push(record(0, Kind::Load, 0, 0));
+        let recording = Recording::of_trace(trace).unwrap();
+        let survey = Survey::of(&recording);
+        let mut scout = Scout::new(&recording, &survey, &Options::plain(), Places::new(Some(1 << 20)));
+        let kinds = |steps: VecDeque<Step>| -> Vec<(Kind, u64)> {
+            steps.iter().map(|s| (s.record.kind, s.passed)).collect()
+        };
+        assert_eq!(kinds(scout.take(0)), [(Kind::Create, 1)]);
+        assert_eq!(kinds(scout.take(0)), [(Kind::Join, 2)]);
+        assert!(scout.ready[1].len() <= 64, "{}", scout.ready[1].len());
+        let mut stores = 0;
+        while let Some(last) = scout.take(1).back() {
+            stores += 1;
+            assert!(scout.ready[1].is_empty() && last.record.thread == 1);
+        }
+        assert!(stores >= 10_000 / AHEAD);
+        assert_eq!(kinds(scout.take(0)), [(Kind::Load, 3)], "the wait comes once");
+        assert_eq!(kinds(scout.take(0)), []);
     }
 }

@@ -147,3 +147,22 @@ impl Options {
         Dur::ps((u128::from(instructions) * 1_000_000_000 / u128::from(self.rate)) as u64)
     }
 }
+
+#[cfg(test)]
+impl Options {
+    /// Locks are fought for, and nothing takes time.
+    pub(super) fn plain() -> Options {
+        Options {
+            all_pm: true,
+            keeps_bytes: false,
+            simulated: true,
+            releases_turns: false,
+            patience: Dur::ZERO,
+            pointer_reach: 0,
+            sync: FileSync::Dax,
+            syscall: Dur::ZERO,
+            page_write_back: Dur::ZERO,
+            rate: 1,
+        }
+    }
+}
