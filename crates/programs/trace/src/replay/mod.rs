@@ -14,6 +14,7 @@ mod order;
 mod pending;
 mod pointers;
 mod scout;
+mod scouts;
 mod settings;
 mod survey;
 
@@ -26,7 +27,8 @@ use crate::recording::Recording;
 use crate::space::Layout;
 use order::Running;
 use protocol::{Cpu, FenceKind, FlushKind, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Touched};
-use scout::{FORGOTTEN, NO_WORD, Places, Scout, Step};
+use scout::{FORGOTTEN, NO_WORD, Places, Step};
+use scouts::Scouts;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -41,7 +43,7 @@ const MOST_MARKS: usize = 1024;
 pub struct Replay {
     survey: Arc<Survey>,
     options: Options,
-    scout: RefCell<Scout>,
+    scouts: RefCell<Scouts>,
     /// For each thread: the words that say that it was created and has ended; 0 where nobody asks.
     births: Vec<(u64, u64)>,
     /// For each thread: records done.
@@ -124,11 +126,11 @@ impl Replay {
         let passed = vec![Cell::new(0); recording.threads()];
         let bounds = recording.counts().kind(Kind::Region);
         let marks = vec![RefCell::default(); recording.threads()];
-        let scout = RefCell::new(Scout::new(&recording, &survey, &options, places));
+        let scouts = Scouts::new(recording, Arc::clone(&survey), options.clone(), places);
         Ok(Replay {
             survey,
             options,
-            scout,
+            scouts: RefCell::new(scouts),
             births,
             passed,
             marks,
@@ -212,7 +214,7 @@ impl Replay {
         }
         let mut running = Running::new(told);
         loop {
-            let steps = self.scout.borrow_mut().take(thread);
+            let steps = self.scouts.borrow_mut().take(thread);
             if steps.is_empty() {
                 break;
             }

