@@ -370,10 +370,8 @@ fn the_oldest_store_asks_before_all_others() {
             cpu.store(line(n), 2).await;
         }
     });
-    let asked = bench.heard.iter().filter_map(|(_, msg)| match msg {
-        Msg::GetM { line } => Some(*line),
-        _ => None,
-    });
+    let line_asked = |msg: &Msg| if let Msg::GetM { line } = msg { Some(*line) } else { None };
+    let asked = bench.heard.iter().filter_map(|(_, msg)| line_asked(msg));
     // The one behind asks while the first line is still here, and the next one not before that has come back.
     assert_eq!(asked.collect::<Vec<_>>(), [0, 8, 0, 9].map(|n| protocol::line_of(line(n))));
 }
