@@ -13,7 +13,7 @@ from conftest import COREPLANE, ROOT, Cli, as_by_hand
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64" or platform.system() != "Linux", reason="images are of Linux on x86-64")
 
-OFTEN = {**os.environ, "COREPLANE_IMAGES": "0.1"}
+OFTEN = {**os.environ, "COREPLANE_IMAGES": "0.03"}
 NEVER = {**os.environ, "COREPLANE_IMAGES": "never"}
 MACHINES = ["intel", "asap-rp", "nvdimmc-poc", "pberry", "amf", "nearpm-md"]
 

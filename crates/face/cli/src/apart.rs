@@ -12,7 +12,7 @@ use indicatif::HumanDuration;
 use machine::{ConfigError, Report, RunError, RunOptions};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use units::watch;
 
@@ -25,6 +25,11 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// A copy of this process has what other threads were about to do, half done: while one is made they only wait.
 static COPYING: Mutex<()> = Mutex::new(());
+
+/// Until it is given back no copy of this process is made: what is held now would be held in the copy for ever.
+pub(crate) fn uncopied() -> MutexGuard<'static, ()> {
+    COPYING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs that are kept when they have ended, and images of them before.
 pub(crate) struct Apart<'a> {
@@ -97,11 +102,11 @@ impl<'a> Apart<'a> {
         image: Option<Image>,
         wanted: &Wanted<'_>,
         options: &RunOptions,
+        copying: MutexGuard<'static, ()>,
     ) -> Option<Result<(Report, f64), RunError>> {
         let before = image.as_ref().map(Image::spent);
         let work = || said(&machine::run(wanted.description, wanted.workload, options)).to_string().into();
         let (ended, host) = output::timed(|| {
-            let copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
             let mut child = Child::start(place, image, || {
                 watch::also(look);
                 work()
@@ -115,19 +120,21 @@ impl<'a> Apart<'a> {
                 heard(&bytes, wanted).map(|heard| heard.map(|report| (report, host)))
             }
             Ok(Ended::Panicked) => std::panic::resume_unwind(Box::new("a run has panicked, and said so")),
-            // Who ends it so will not mean the image.
-            Ok(Ended::Signal(SIGKILL)) => Some(Err(odd(wanted, "was killed (signal 9)"))),
             // What went wrong has to do with the image, or with this host.
-            Ok(Ended::Signal(_) | Ended::Code(_)) if before.is_some() => None,
+            Ok(Ended::Signal(number)) if before.is_some() && FAULTS.contains(&number) => None,
+            Ok(Ended::Code(_)) if before.is_some() => None,
+            // Who ends it so does not mean the image.
             Ok(Ended::Signal(number)) => Some(Err(odd(wanted, &format!("was ended by signal {number}")))),
             Ok(Ended::Code(code)) => Some(Err(odd(wanted, &format!("ended with code {code}")))),
-            Ok(Ended::NotRestored) | Err(_) => None,
+            Ok(Ended::NotRestored) => None,
+            // There was no room for a process.
+            Err(_) => Some(make_here(wanted, options)),
         }
     }
 }
 
-/// The signal that nobody can refuse; the kernel's, too, where memory is short.
-const SIGKILL: i32 = 9;
+/// Signals that a process brings upon itself: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and SIGSYS.
+const FAULTS: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
 
 fn odd(wanted: &Wanted<'_>, how: &str) -> RunError {
     let (machine, workload) = (&wanted.description.name, &wanted.workload.name);
@@ -138,6 +145,7 @@ fn odd(wanted: &Wanted<'_>, how: &str) -> RunError {
 
 impl Make for Apart<'_> {
     fn known(&self, wanted: &Wanted<'_>) -> Option<(Report, f64)> {
+        let _alone = uncopied();
         self.kept.known(wanted)
     }
 
@@ -147,19 +155,23 @@ impl Make for Apart<'_> {
         if std::fs::create_dir_all(&place.folder).is_err() {
             return make_here(wanted, options);
         }
+        // The files of an image are open until its process has begun: none is begun beside it.
+        let copying = uncopied();
         if let Some(image) = self.found(&place, wanted) {
-            if let Some(made) = self.run(&place, Some(image), wanted, options) {
+            if let Some(made) = self.run(&place, Some(image), wanted, options, copying) {
                 return made;
             }
             self.shown.say("it could not go on there, and begins anew");
             place.clear();
+        } else {
+            drop(copying);
         }
+        let copying = uncopied();
         // What a replay has to know of all of its recording is found out once, for every child; meanwhile no copy is made.
         if wanted.description.settings.text("machine.fidelity") == "line" {
-            let _copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
             _ = wanted.workload.threads();
         }
-        self.run(&place, None, wanted, options).unwrap_or_else(|| make_here(wanted, options))
+        self.run(&place, None, wanted, options, copying).unwrap_or_else(|| make_here(wanted, options))
     }
 }
 

@@ -93,6 +93,7 @@ impl KeptRuns {
 
     /// Writes a run, and says whether it is there.
     fn is_kept(&self, ended: &Ended<'_>) -> bool {
+        let _alone = crate::apart::uncopied();
         let Ended { machine, variant, report, host, was_known: _ } = ended;
         let mut kept = report.to_json();
         kept["kept_for"] = self.hash(&report.description, &report.workload_description).into();

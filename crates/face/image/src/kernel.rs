@@ -116,6 +116,12 @@ pub(crate) fn ignore(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
+/// A signal does what it does to a process that has said nothing of it.
+pub(crate) fn as_usual(signal: i32) {
+    // SAFETY: no handler.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
 pub(crate) fn kill(process: i32) {
     // SAFETY: numbers alone; the child has not been waited for, so that the number is its own.
     unsafe { libc::kill(process, libc::SIGKILL) };

@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::context::NOT_RESTORED;
 use crate::read::{self, Image};
-use crate::{Ended, Place, Told, kernel, restore, taking};
+use crate::{Ended, Place, Told, kernel, restore, taking, write};
 use nix::libc;
 use std::fs::File;
 use std::io;
@@ -39,6 +39,8 @@ impl Child {
         let folder = File::open(&place.folder)?;
         let channel = Channel::new(place, read::of(place))?;
         let parent = std::process::id() as i32;
+        // How children end is not told to who ignores it, which may be inherited.
+        kernel::as_usual(libc::SIGCHLD);
         match kernel::fork().map_err(io::Error::from_raw_os_error)? {
             0 => be_child(parent, channel, &folder, image, work),
             process => Ok(Child { process, place: place.clone(), channel, has_ended: false }),
@@ -57,8 +59,11 @@ impl Child {
 
     /// Why no images are taken any more.
     pub fn trouble(&self) -> Option<io::Error> {
-        let number = self.channel.page().trouble.load(Relaxed);
-        (number > 0).then(|| io::Error::from_raw_os_error(number as i32))
+        match self.channel.page().trouble.load(Relaxed) as i32 {
+            0 => None,
+            write::ODD => Some(io::Error::other("its process has something that no image can have")),
+            number => Some(io::Error::from_raw_os_error(number)),
+        }
     }
 
     /// How it ended; none while it works.

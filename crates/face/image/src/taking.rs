@@ -105,8 +105,11 @@ impl Working {
             }
             (true, why) => {
                 self.due.set(None);
-                let is_told = why != write::ODD;
-                self.page.trouble.store(if is_told { why as u64 } else { 0 }, Relaxed);
+                self.page.trouble.store(why as u64, Relaxed);
+            }
+            (false, _) if libc::WTERMSIG(status) == libc::SIGXFSZ => {
+                self.due.set(None);
+                self.page.trouble.store(libc::EFBIG as u64, Relaxed);
             }
             // The kernel ended it, where memory was short.
             (false, _) => self.due.set(Some(now + 4 * self.every().max(took * SHARE))),
@@ -116,6 +119,7 @@ impl Working {
     fn take(&self, now: Duration, told: Told) {
         if !kernel::is_single() {
             self.due.set(None);
+            self.page.trouble.store(write::ODD as u64, Relaxed);
             return;
         }
         let own = std::process::id() as i32;

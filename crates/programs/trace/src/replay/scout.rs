@@ -110,7 +110,7 @@ impl Scout {
 
     /// The next steps of a thread, empty when it has ended; none where more than `most` steps of others would have to be kept.
     pub(super) fn take(&mut self, thread: usize, most: usize) -> Option<VecDeque<Step>> {
-        while self.ready[thread].len() < AHEAD && !self.joins(thread) {
+        while self.ready[thread].len() < AHEAD && self.merge.peek(thread).is_some() && !self.joins(thread) {
             if self.kept_steps > most {
                 if self.ready[thread].is_empty() {
                     return None;

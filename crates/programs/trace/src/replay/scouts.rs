@@ -21,8 +21,9 @@ pub(super) struct Scouts {
     all: Scout,
     /// Readers of one thread each.
     own: Vec<Option<Box<Scout>>>,
-    /// Steps that each thread has got.
+    /// Steps that each thread has got from the reader of all, and whether there are no more.
     given: Vec<u64>,
+    ended: Vec<bool>,
     most: usize,
 }
 
@@ -31,12 +32,34 @@ impl Scouts {
         let threads = recording.threads();
         let all = Scout::new(&recording, &survey, &options, places.clone());
         let own = (0..threads).map(|_| None).collect();
-        Scouts { recording, survey, options, places, all, own, given: vec![0; threads], most: MOST }
+        Scouts {
+            recording,
+            survey,
+            options,
+            places,
+            all,
+            own,
+            given: vec![0; threads],
+            ended: vec![false; threads],
+            most: MOST,
+        }
     }
 
     /// The next steps of a thread; empty when it has ended. The first time that these are too far away takes a pass over the
     /// recording up to there.
     pub(super) fn take(&mut self, thread: usize) -> VecDeque<Step> {
+        if self.ended[thread] {
+            return VecDeque::new();
+        }
+        let steps = self.next(thread);
+        if steps.is_empty() {
+            self.ended[thread] = true;
+            self.own[thread] = None;
+        }
+        steps
+    }
+
+    fn next(&mut self, thread: usize) -> VecDeque<Step> {
         if self.own[thread].is_none() {
             if let Some(steps) = self.all.take(thread, self.most) {
                 self.given[thread] += steps.len() as u64;
@@ -48,8 +71,7 @@ impl Scouts {
             self.own[thread] = Some(Box::new(own));
         }
         // Of others it keeps nothing.
-        let own = self.own[thread].as_mut().and_then(|own| own.take(thread, usize::MAX));
-        own.unwrap_or_default()
+        self.own[thread].as_mut().and_then(|own| own.take(thread, usize::MAX)).unwrap_or_default()
     }
 }
 
@@ -110,6 +132,15 @@ mod tests {
     }
 
     #[test]
+    fn after_a_thread_that_has_ended_nothing_is_read() {
+        let mut trace = far(record(0, Kind::Lock, 4, 0));
+        trace.threads[0].truncate(1);
+        let mut all = scouts(trace, 500);
+        assert_eq!([all.take(0).len(), all.take(0).len()], [1, 0]);
+        assert_eq!((all.all.kept_steps, all.own.iter().flatten().count()), (0, 0));
+    }
+
+    #[test]
     fn how_much_is_kept_changes_no_step() {
         let mut trace = Trace::default();
         for n in 0..3000_u32 {
@@ -125,19 +156,20 @@ mod tests {
         }
         let read = |most: usize, order: &[usize]| {
             let mut all = scouts(trace.clone(), most);
-            let mut steps = vec![Vec::new(); 3];
+            let (mut steps, mut apart) = (vec![Vec::new(); 3], false);
             for round in 0..40_000 {
                 let thread = order[round % order.len()];
                 let told = all.take(thread);
+                apart |= all.own.iter().any(Option::is_some);
                 steps[thread].extend(told.into_iter().map(|s| format!("{s:?}")));
             }
-            (steps, all.own.iter().flatten().count())
+            (steps, apart)
         };
         let (whole, apart) = read(usize::MAX, &[0, 1, 2]);
-        assert_eq!((whole.iter().map(Vec::len).sum::<usize>(), apart), (trace.len(), 0));
+        assert_eq!((whole.iter().map(Vec::len).sum::<usize>(), apart), (trace.len(), false));
         for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
             let (steps, apart) = read(100, &order);
-            assert!(apart > 0);
+            assert!(apart);
             assert!(steps == whole, "{order:?}");
         }
     }
