@@ -156,17 +156,15 @@ impl Make for Apart<'_> {
             return make_here(wanted, options);
         }
         // The files of an image are open until its process has begun: none is begun beside it.
-        let copying = uncopied();
+        let mut copying = uncopied();
         if let Some(image) = self.found(&place, wanted) {
             if let Some(made) = self.run(&place, Some(image), wanted, options, copying) {
                 return made;
             }
             self.shown.say("it could not go on there, and begins anew");
             place.clear();
-        } else {
-            drop(copying);
+            copying = uncopied();
         }
-        let copying = uncopied();
         // What a replay has to know of all of its recording is found out once, for every child; meanwhile no copy is made.
         if wanted.description.settings.text("machine.fidelity") == "line" {
             _ = wanted.workload.threads();

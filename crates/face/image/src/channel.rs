@@ -1,6 +1,7 @@
 //! A page that parent and child share, and behind it what the work came to.
 #![expect(unsafe_code, reason = "memory that two processes share")]
 
+use crate::format::PAGE;
 use crate::kernel::{self, wrong};
 use crate::{NUMBERS, Place, Told};
 use nix::libc;
@@ -8,8 +9,6 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bytes of the page; the result lies behind them.
-pub(crate) const PAGE: u64 = 4096;
 const NAME: usize = 256;
 
 /// What is on the page.

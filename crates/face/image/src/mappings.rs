@@ -46,8 +46,7 @@ impl Mapping<'_> {
         const ODD: [&str; 8] = ["sl", "io", "pf", "ht", "um", "uw", "ui", "ss"];
         match self.name {
             "[vsyscall]" => return Kind::Everybodys,
-            "[vdso]" => return if self.has("sl") { Kind::Odd } else { Kind::Kernel },
-            name if name.starts_with("[vvar") => {
+            name if name == "[vdso]" || name.starts_with("[vvar") => {
                 return if self.has("sl") { Kind::Odd } else { Kind::Kernel };
             }
             _ => {}

@@ -114,11 +114,6 @@ impl Dimm {
         self.leaving[index] = Leaving { former, joined_until, settled, forgotten: false };
     }
 
-    /// When a block in the buffer may be read.
-    fn readable(&self, now: Time, index: usize) -> Time {
-        self.leaving[index].former.max(now)
-    }
-
     /// What is in the media is in the buffer no more.
     fn forget(&mut self, now: Time, index: usize) {
         let is_early = self.is(Mutant::ReadsUnsettled);
@@ -201,7 +196,7 @@ impl Media for Dimm {
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);
         }
-        let there = self.ready[index].max(self.readable(now, index));
+        let there = self.ready[index].max(self.leaving[index].former);
         cost.latency = there.since(now) + self.spec.hit;
         cost.hit = Some(found && is_here);
         cost.busy = self.busy(self.media_free.since(now), self.spec.ahead);

@@ -145,18 +145,12 @@ impl StoreBuffer {
 
     /// The line of the youngest entry could not be asked for.
     pub(super) fn refuse_last(&mut self) {
-        if let Some(last) = self.entries.back_mut() {
-            last.refused = true;
-            self.refused += 1;
-        }
+        Self::refuse(self.entries.back_mut(), &mut self.refused);
     }
 
     /// The line of the head could not be asked for: it asks again before all others.
     pub(super) fn refuse_head(&mut self) {
-        if let Some(head) = self.entries.front_mut() {
-            self.refused += usize::from(!head.refused);
-            head.refused = true;
-        }
+        Self::refuse(self.entries.front_mut(), &mut self.refused);
     }
 
     /// A flush has dropped a line: the oldest store to it asks for it again. Cost: one look at the filter where there is none.
@@ -165,9 +159,14 @@ impl StoreBuffer {
             return;
         }
         let store = self.entries.iter_mut().find(|e| e.kind == Kind::Store && e.line() == line);
-        if let Some(store) = store {
-            self.refused += usize::from(!store.refused);
-            store.refused = true;
+        Self::refuse(store, &mut self.refused);
+    }
+
+    /// Marks an entry, once: `refused` counts those that are marked.
+    fn refuse(entry: Option<&mut Entry>, refused: &mut usize) {
+        if let Some(entry) = entry {
+            *refused += usize::from(!entry.refused);
+            entry.refused = true;
         }
     }
 

@@ -110,7 +110,10 @@ impl Scout {
 
     /// The next steps of a thread, empty when it has ended; none where more than `most` steps of others would have to be kept.
     pub(super) fn take(&mut self, thread: usize, most: usize) -> Option<VecDeque<Step>> {
-        while self.ready[thread].len() < AHEAD && self.merge.peek(thread).is_some() && !self.joins(thread) {
+        while self.ready[thread].len() < AHEAD
+            && let Some(next) = self.merge.peek(thread).copied()
+            && !self.joins(next)
+        {
             if self.kept_steps > most {
                 if self.ready[thread].is_empty() {
                     return None;
@@ -148,13 +151,15 @@ impl Scout {
 
     /// Whether a thread waits for another's end next, and gets that before its turn has come: all that the other does until then
     /// would have to be kept meanwhile. Nothing else hangs on such a wait.
-    fn joins(&mut self, thread: usize) -> bool {
-        let next = self.merge.peek(thread).copied();
-        let Some(join) = next.filter(|r| r.kind == Kind::Join && !self.joins[thread]) else { return false };
+    fn joins(&mut self, next: Record) -> bool {
+        let thread = usize::from(next.thread);
+        if next.kind != Kind::Join || self.joins[thread] {
+            return false;
+        }
         if self.ready[thread].is_empty() {
             self.joins[thread] = true;
             self.kept_steps += 1;
-            self.ready[thread].push_back(Step { passed: self.passed[thread] + 1, ..step(join) });
+            self.ready[thread].push_back(Step { passed: self.passed[thread] + 1, ..step(next) });
         }
         true
     }
