@@ -28,6 +28,20 @@ def test_statistics_that_were_promised_are_there(cli: Cli, mechanism: str) -> No
     assert {name for name in stats if name.startswith("neardata")} <= shown
 
 
+def test_devices_on_optane_wait_for_its_blocks(cli: Cli) -> None:
+    small = ("pmemkv", *SMALL, "--set", "workload.mechanism=logging")
+    own, optane = (cli.json("run", machine, *small)["stats"] for machine in ("nearpm-md", "nearpm-md@optane"))
+    same = ("neardata.requests", "neardata.lines_copied", "cpu.operations")
+    assert [own[name] for name in same] == [optane[name] for name in same]
+    # Blocks of four lines: no more are written than lines, and media that take 113 ns for each take longer than 8 ns a line.
+    assert 0 < optane["optane.block_writes"] <= optane["memory.writes"]
+    assert optane["neardata.region_time_ns"] > own["neardata.region_time_ns"]
+    text = cli("run", "nearpm-md@optane", *small, "--set", "memory.pm.read_ns=90", code=2)
+    assert "memory.pm.read_ns: does nothing on nearpm-md@optane" in text
+    assert "fixed, optane" in cli("run", "nearpm-md", *small, "--set", "neardata.media=ddr4", code=2)
+    cli("crash", "nearpm-md@optane", "hashmap", "--every", 50, "--points", 30, "--images", 8, *sets("workload.operations=20"))
+
+
 @pytest.mark.parametrize("mechanism", ["logging", "redo", "undo-redo", "checkpoint", "shadow"])
 def test_power_failures_are_survived(cli: Cli, mechanism: str) -> None:
     args = ("crash", "nearpm-md", "hashmap", "--every", 50, "--points", 30, "--images", 8)

@@ -13,6 +13,7 @@ pub mod designs;
 mod figure;
 pub mod hardware;
 pub mod holdup;
+mod media;
 pub mod nearpm;
 pub mod nvdimmc;
 pub mod orderings;

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod figures;
+mod on_optane;
 mod order;
 
 use crate::claims::Claim;
@@ -45,7 +46,7 @@ pub const PAPER: Paper = Paper {
     declare,
     finding,
     figures: figures::all,
-    tables: artifact::tables,
+    tables: |runs| [artifact::tables(runs), on_optane::tables(runs)].concat(),
     runs: 200,
     live: None,
 };
@@ -124,6 +125,7 @@ fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     }
     if effort == Effort::Whole {
         artifact::declare(&mut runs)?;
+        on_optane::declare((&mut runs, effort))?;
     }
     Ok(runs)
 }
@@ -161,34 +163,36 @@ fn copy_speedup(runs: &Runs, size: u64) -> f64 {
     time(CPU) / time(SD)
 }
 
-fn for_each_mechanism(of: impl Fn(&'static str) -> f64) -> Finding {
-    Finding::Values(MECHANISMS.iter().map(|(m, _)| of(m)).collect())
-}
-
 fn average(values: impl Iterator<Item = f64>) -> f64 {
     let all: Vec<f64> = values.collect();
     all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
-fn end_to_end(runs: &Runs, machine: &str) -> Finding {
-    for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| speedup(runs, (CPU, machine), m, w, 1))))
+/// The numbers of a claim that is of all programs and mechanisms, on presets whose names have this ending; none for other claims.
+fn of_programs(runs: &Runs, id: &str, ending: &str) -> Option<Vec<f64>> {
+    let named = |machine: &str| format!("{machine}{ending}");
+    let cpu = named(CPU);
+    let each = |of: &dyn Fn(&str, &str) -> f64| {
+        MECHANISMS.iter().map(|(m, _)| average(WORKLOADS.iter().map(|w| of(m, w)))).collect()
+    };
+    let whole = |machine| each(&|m, w| speedup(runs, (&cpu, &named(machine)), m, w, 1));
+    Some(match id {
+        "nearpm.overhead-share" => each(&|m, w| shares(runs, &cpu, m, w).0),
+        "nearpm.movement-share" => each(&|m, w| shares(runs, &cpu, m, w).1),
+        "nearpm.region-speedup" => each(&|m, w| region_speedup(runs, (&cpu, &named(MD)), m, w)),
+        "nearpm.e2e.md" => whole(MD),
+        "nearpm.e2e.sd" => whole(SD),
+        "nearpm.e2e.md-swsync" => whole(SWSYNC),
+        _ => return None,
+    })
 }
 
 fn finding(runs: &Runs, claim: &Claim, seed: u64) -> Finding {
+    if let Some(values) = of_programs(runs, &claim.id, "") {
+        return Finding::Values(values);
+    }
     match claim.id.as_str() {
-        "nearpm.overhead-share" => {
-            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| shares(runs, CPU, m, w).0)))
-        }
-        "nearpm.movement-share" => {
-            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| shares(runs, CPU, m, w).1)))
-        }
         "nearpm.micro" => Finding::Values([64, 16_384].map(|s| copy_speedup(runs, s)).to_vec()),
-        "nearpm.region-speedup" => {
-            for_each_mechanism(|m| average(WORKLOADS.iter().map(|w| region_speedup(runs, (CPU, MD), m, w))))
-        }
-        "nearpm.e2e.md" => end_to_end(runs, MD),
-        "nearpm.e2e.sd" => end_to_end(runs, SD),
-        "nearpm.e2e.md-swsync" => end_to_end(runs, SWSYNC),
         "nearpm.units" => units(runs),
         "nearpm.threads" => threads(runs),
         "nearpm.persistence-domain" => match persistence_domain() {

@@ -88,4 +88,8 @@ presets!(
     "hops-rp@optane",
     "asap-rp@optane",
     "eadr@optane",
+    "nearpm-cpu@optane",
+    "nearpm-sd@optane",
+    "nearpm-md@optane",
+    "nearpm-md-swsync@optane",
 );

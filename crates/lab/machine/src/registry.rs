@@ -16,12 +16,15 @@ const PARTS: [System; 11] = [
     memory::SYSTEM,
     memory::DDR4,
     memory::DDR5,
-    nearpm::SYSTEM,
+    NEAR,
     nvdimmc::SYSTEM,
     optane::SYSTEM,
     cmmh::SYSTEM,
     pberry::SYSTEM,
 ];
+
+/// Near-data devices, and what they may keep their data in.
+const NEAR: System = System { memory: Some(&nearpm::NearMemory::on(&[optane::DIMM])), ..nearpm::SYSTEM };
 
 /// What simulates machines that the engine does not, each a system too.
 pub(crate) const SIMULATORS: [Registered; 2] = [pagesim::SIMULATOR, shared::SIMULATOR];

@@ -39,7 +39,7 @@ pub use crate::dispatcher::{Bytes, Dispatcher, Effect, Event, Held, Queued};
 pub use crate::explore::NearSpace;
 pub use dump::{Dump, HOST_BYTES, REQUEST_BYTES, recover};
 pub use node::NearDevice;
-pub use plug::SYSTEM;
+pub use plug::{NearMemory, SYSTEM};
 pub use port::CommandPort;
 pub use ppo::{Broken, Checker, Invariant};
 pub use spec::{DeviceSpec, DispatcherSpec, Mutant, PortSpec, Sync};

@@ -30,6 +30,15 @@ pub enum HostWrites {
     Any,
 }
 
+/// What devices keep their data in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum NearMedia {
+    /// Media of constant times.
+    Fixed,
+    /// Optane DIMMs.
+    Optane,
+}
+
 /// The devices, their links, and the port that commands pass.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "neardata")]
@@ -40,6 +49,9 @@ pub struct NearParameters {
     /// devices, over which memory is interleaved
     #[param(default = "2", source = "paper: NearPM §7", min = 1, max = 16, power_of_two)]
     pub devices: u64,
+    /// what a device keeps its data in. fixed: media of constant times; optane: a DIMM with its buffer
+    #[param(default = "fixed", source = "paper: NearPM §7")]
+    pub media: NearMedia,
     /// units of each device
     #[param(
         acts = "neardata.offload=true",

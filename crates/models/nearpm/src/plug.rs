@@ -1,6 +1,6 @@
 //! NearPM as a kind of memory: its devices, the port that commands pass, and the checker that watches them.
 
-use crate::params::{Conflicts, HostWrites, NearParameters, PersistOrdering, TABLES};
+use crate::params::{Conflicts, HostWrites, NearMedia, NearParameters, PersistOrdering, TABLES};
 use crate::stats::{DeviceStats, ParallelShare, PortStats, RegionStats, STATISTICS, WorkStats, derived};
 use crate::{
     Checker, CommandPort, DeviceSpec, DispatcherSpec, Dump, Invariant, Mutant, NearDevice, NearSpace,
@@ -12,7 +12,9 @@ use ::plug::{
 };
 use explore::Harness;
 use memory::cxl::is_linked;
-use memory::plug::{own_lines, persistent, persistent_statistics};
+use memory::params::OF_CONTROLLERS;
+use memory::plug::{own_lines, persistent, persistent_on, persistent_statistics};
+use memory::{Controller, MediaKind, controller};
 use params::{Parameters, StatisticInfo, Statistics};
 use protocol::{
     AddressMap, Capabilities, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Records, Settings,
@@ -34,11 +36,38 @@ pub const SYSTEM: System = System {
     ],
     derived: Some(derived),
     protocols: &[Harness::of::<NearSpace>()],
-    memory: Some(&NearMemory),
+    ..System::NOTHING
 };
 
 /// Near-data devices, over which their memory is interleaved.
-struct NearMemory;
+pub struct NearMemory {
+    media: &'static [&'static dyn MediaKind],
+}
+
+impl NearMemory {
+    /// Devices that may stand on any of these media, besides those of constant times.
+    pub const fn on(media: &'static [&'static dyn MediaKind]) -> NearMemory {
+        NearMemory { media }
+    }
+
+    /// The media that settings name; none for those of constant times.
+    fn media(&self, s: &Settings) -> Option<&'static dyn MediaKind> {
+        let named = match s.read("neardata.media") {
+            NearMedia::Fixed => return None,
+            NearMedia::Optane => "optane",
+        };
+        self.media.iter().copied().find(|media| media.name() == named)
+    }
+
+    /// The controller before a device's media.
+    fn controller(&self, place: &Place<'_>) -> Controller {
+        let (s, base, ordering) = (place.settings, place.map.base(place.index), (place.ordering)());
+        match self.media(s) {
+            Some(media) => persistent_on(s, base, media.media(s), ordering),
+            None => persistent(s, base, ordering),
+        }
+    }
+}
 
 impl MemoryKind for NearMemory {
     fn name(&self) -> &'static str {
@@ -49,8 +78,11 @@ impl MemoryKind for NearMemory {
         "devices that execute crash consistency near their data, behind a link"
     }
 
-    fn tables(&self, _: &Settings) -> Vec<&'static [Param]> {
-        [memory::params::TABLES, TABLES].concat()
+    fn tables(&self, s: &Settings) -> Vec<&'static [Param]> {
+        match self.media(s) {
+            Some(media) => [OF_CONTROLLERS, media.tables(), TABLES].concat(),
+            None => [memory::params::TABLES, TABLES].concat(),
+        }
     }
 
     fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
@@ -59,7 +91,11 @@ impl MemoryKind for NearMemory {
         } else {
             &[]
         };
-        [&persistent_statistics(s, records), &[PortStats::TABLE, RegionStats::TABLE][..], own].concat()
+        let behind = match self.media(s) {
+            Some(media) => [&controller::statistics(records), media.statistics()].concat(),
+            None => persistent_statistics(s, records),
+        };
+        [&behind, &[PortStats::TABLE, RegionStats::TABLE][..], own].concat()
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
@@ -138,8 +174,8 @@ impl MemoryKind for NearMemory {
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let (s, map) = (place.settings, place.map.only(place.index));
         let device = |index: usize| {
-            let memory = persistent(s, place.map.base(place.index), (place.ordering)());
-            Box::new(NearDevice::new(device(s, place.cores, map, index), memory)) as Box<dyn MemoryDevice>
+            let spec = device(s, place.cores, map, index);
+            Box::new(NearDevice::new(spec, self.controller(place))) as Box<dyn MemoryDevice>
         };
         let (range, offloads) = (place.map.memory(place.index).range, s.flag("neardata.offload"));
         Ok(MemoryParts {

@@ -42,5 +42,5 @@ pub use cached::{CacheSpec, CachedDimm};
 pub use dimm::Dimm;
 pub use explore::BufferSpace;
 pub use mutant::Mutant;
-pub use plug::SYSTEM;
+pub use plug::{DIMM, SYSTEM};
 pub use spec::{DimmSpec, TranslationSpec, WearSpec};

@@ -41,10 +41,10 @@ pub(crate) struct ModeParameters {
     pub(crate) cache_bytes: u64,
 }
 
-/// An Optane DIMM and its controller.
+/// An Optane DIMM.
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "memory.optane")]
-pub(crate) struct OptaneParameters {
+pub(crate) struct DimmParameters {
     /// 256-byte blocks of the buffer
     #[param(default = "64", source = "paper: Yang et al. (FAST 2020) §5.3", min = 1, max = 4096)]
     pub(crate) buffer_blocks: usize,
@@ -86,6 +86,24 @@ pub(crate) struct OptaneParameters {
     /// writes of blocks that a DIMM takes ahead, before which reads go; a line that would wait longer stays with the controller
     #[param(default = "1100", source = "fitted to hardware.optane.store+clwb.fit: one thread on six DIMMs; ten blocks", range = ns::NS)]
     pub(crate) writes_ahead_ns: Dur,
+    /// bytes of media whose translation is at hand
+    #[param(default = "16 MiB", source = "paper: Wang et al. (MICRO 2020), the second knee of reads", min = 1 << 14, max = 1 << 40, bytes)]
+    pub(crate) translation_bytes: u64,
+    /// further time of an access beyond these
+    #[param(default = "47", source = "measured: LENS, reads of 64 MiB against 16 MiB, 421 and 374 ns", range = ns::NS)]
+    pub(crate) translation_ns: Dur,
+    /// lines written to 64 KiB, out of half as many more on the DIMM, after which they are moved
+    #[param(default = "65536", source = "open 40000..400000: a tail at 99.999 % of writes of 256 B and none at 99.99 %; stands at 65536, a power of two", min = 64, max = 1 << 40)]
+    pub(crate) wear_writes: u64,
+    /// time that a DIMM stands still for that
+    #[param(default = "52000", source = "measured: Yang et al. (FAST 2020), 99.999 % of writes to a hot spot take 51 to 53 us", range = ns::NS)]
+    pub(crate) wear_stall_ns: Dur,
+}
+
+/// The controller of a DIMM.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.optane")]
+pub(crate) struct ControllerParameters {
     /// time from a write's acceptance to its acknowledgement
     #[param(default = "40", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
     pub(crate) acknowledge_ns: Dur,
@@ -109,23 +127,11 @@ pub(crate) struct OptaneParameters {
     /// filling of the write pending queue from which writes and reads take turns; in memory mode, changed lines that wait for the DIMM
     #[param(default = "12", source = "open 4..24: not published, half of the queue", min = 1, max = 1024)]
     pub(crate) drain_threshold: usize,
-    /// bytes of media whose translation is at hand
-    #[param(default = "16 MiB", source = "paper: Wang et al. (MICRO 2020), the second knee of reads", min = 1 << 14, max = 1 << 40, bytes)]
-    pub(crate) translation_bytes: u64,
-    /// further time of an access beyond these
-    #[param(default = "47", source = "measured: LENS, reads of 64 MiB against 16 MiB, 421 and 374 ns", range = ns::NS)]
-    pub(crate) translation_ns: Dur,
-    /// lines written to 64 KiB, out of half as many more on the DIMM, after which they are moved
-    #[param(default = "65536", source = "open 40000..400000: a tail at 99.999 % of writes of 256 B and none at 99.99 %; stands at 65536, a power of two", min = 64, max = 1 << 40)]
-    pub(crate) wear_writes: u64,
-    /// time that a DIMM stands still for that
-    #[param(default = "52000", source = "measured: Yang et al. (FAST 2020), 99.999 % of writes to a hot spot take 51 to 53 us", range = ns::NS)]
-    pub(crate) wear_stall_ns: Dur,
 }
 
 /// What a DIMM is made of.
 pub(crate) fn dimm_spec(s: &Settings) -> DimmSpec {
-    let own = OptaneParameters::from_settings(s);
+    let own = DimmParameters::from_settings(s);
     DimmSpec {
         buffer_blocks: own.buffer_blocks,
         bus: own.bus_ns,

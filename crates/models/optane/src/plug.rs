@@ -1,6 +1,6 @@
 //! What machines need to know of Optane.
 
-use crate::params::{DimmsParameters, Mode, ModeParameters, OptaneParameters, dimm_spec};
+use crate::params::{ControllerParameters, DimmParameters, DimmsParameters, Mode, ModeParameters, dimm_spec};
 use crate::stats::{CacheStats, DimmStats, STATISTICS};
 use crate::{BufferSpace, CacheSpec, CachedDimm, Dimm};
 use ::plug::{Around, MemoryDevice, MemoryKind, MemoryParts, Place, System};
@@ -8,18 +8,44 @@ use explore::Harness;
 use memory::ddr4::params::own_channel;
 use memory::ddr4::{Ddr4, Interleave};
 use memory::plug::{DDR4_STATISTICS, DDR4_TABLES};
-use memory::{Admission, Controller, ControllerSpec, Drain, controller};
+use memory::{Admission, Controller, ControllerSpec, Drain, Media, MediaKind, controller};
 use params::{Parameters, StatisticInfo, Statistics};
 use protocol::{LINE_BYTES, Param, Records, Settings};
 
+const TABLES: &[&[Param]] =
+    &[DimmsParameters::TABLE, ModeParameters::TABLE, DimmParameters::TABLE, ControllerParameters::TABLE];
+
+/// DIMMs as what another kind of memory stands on: their buffers and media, behind controllers of its own.
+pub const DIMM: &dyn MediaKind = &DimmMedia;
+
 /// Optane DIMMs.
 pub const SYSTEM: System = System {
-    parameters: &[DimmsParameters::TABLE, ModeParameters::TABLE, OptaneParameters::TABLE],
+    parameters: TABLES,
     statistics: STATISTICS,
     memory: Some(&Optane),
     protocols: &[Harness::of::<BufferSpace>()],
     ..System::NOTHING
 };
+
+struct DimmMedia;
+
+impl MediaKind for DimmMedia {
+    fn name(&self) -> &'static str {
+        Optane.name()
+    }
+
+    fn tables(&self) -> &'static [&'static [Param]] {
+        &[DimmParameters::TABLE]
+    }
+
+    fn statistics(&self) -> &'static [&'static [StatisticInfo]] {
+        &[DimmStats::TABLE, controller::OF_BUFFER]
+    }
+
+    fn media(&self, s: &Settings) -> Box<dyn Media> {
+        Box::new(Dimm::new(dimm_spec(s)))
+    }
+}
 
 struct Optane;
 
@@ -33,9 +59,8 @@ impl MemoryKind for Optane {
     }
 
     fn tables(&self, s: &Settings) -> Vec<&'static [Param]> {
-        let own: &[&[Param]] = &[DimmsParameters::TABLE, ModeParameters::TABLE, OptaneParameters::TABLE];
         let cache = if has_cache(s) { DDR4_TABLES } else { &[] };
-        [own, cache].concat()
+        [TABLES, cache].concat()
     }
 
     fn statistics(&self, s: &Settings, records: Option<Records>) -> Vec<&'static [StatisticInfo]> {
@@ -49,7 +74,7 @@ impl MemoryKind for Optane {
     }
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
-        let own = OptaneParameters::from_settings(around.settings);
+        let own = ControllerParameters::from_settings(around.settings);
         if own.drain_threshold > own.write_pending_queue {
             return Err(format!(
                 "memory.optane.drain_threshold = {}: more than the queue holds; give at most memory.optane.write_pending_queue = {}",
@@ -91,7 +116,7 @@ fn has_cache(s: &Settings) -> bool {
 
 /// A controller with its DIMM.
 fn controller(place: &Place<'_>) -> Result<Controller, String> {
-    let own = OptaneParameters::from_settings(place.settings);
+    let own = ControllerParameters::from_settings(place.settings);
     let spec = ControllerSpec {
         base: place.map.base(place.index),
         turns: None,
@@ -112,7 +137,7 @@ fn controller(place: &Place<'_>) -> Result<Controller, String> {
 }
 
 /// A DIMM with a channel of DRAM in front of it.
-fn cached(place: &Place<'_>, own: &OptaneParameters, dimm: Dimm) -> Result<CachedDimm, String> {
+fn cached(place: &Place<'_>, own: &ControllerParameters, dimm: Dimm) -> Result<CachedDimm, String> {
     let s = place.settings;
     let memory = place.map.memory(place.index);
     let interleave = Interleave {

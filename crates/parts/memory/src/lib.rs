@@ -5,6 +5,7 @@ pub mod controller;
 pub mod cxl;
 pub mod ddr4;
 pub mod ddr5;
+mod media_kind;
 pub mod nand;
 pub mod params;
 pub mod plug;
@@ -14,5 +15,6 @@ pub use controller::{
     Admission, BufferSpec, Controller, ControllerSpec, Cost, Drain, FixedMedia, FixedSpec, Media,
     PassThrough, QueuedMedia,
 };
+pub use media_kind::MediaKind;
 pub use plug::{DDR4, DDR5, SYSTEM};
 pub use replacement::Replacement;

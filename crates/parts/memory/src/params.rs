@@ -139,3 +139,6 @@ pub struct CommitParameters {
 
 /// The tables that act on a memory behind plain controllers, however many there are.
 pub const TABLES: &[&[Param]] = &[PmTimeParameters::TABLE, PmParameters::TABLE, QueueParameters::TABLE];
+
+/// Those of the controllers alone, whatever is behind them.
+pub const OF_CONTROLLERS: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];

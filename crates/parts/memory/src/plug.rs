@@ -18,7 +18,8 @@ use crate::params::{
     TABLES,
 };
 use crate::{
-    Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, PassThrough, QueuedMedia,
+    Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, Media, PassThrough,
+    QueuedMedia,
 };
 use ::plug::{Around, LeastAnswer, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use params::{Parameters, StatisticInfo, Statistics};
@@ -282,6 +283,16 @@ fn each(
 /// A controller of persistent memory whose first address is `base`, with its half of the ordering model.
 pub fn persistent(s: &Settings, base: u64, ordering: Box<dyn ControllerOrdering>) -> Controller {
     of_part(s, base, None, ordering)
+}
+
+/// The same before media that are given.
+pub fn persistent_on(
+    s: &Settings,
+    base: u64,
+    media: Box<dyn Media>,
+    ordering: Box<dyn ControllerOrdering>,
+) -> Controller {
+    Controller::new(spec(s, base, None, s.dur("memory.pm.acknowledge_ns")), media, ordering)
 }
 
 /// The same, for its part of that memory.
