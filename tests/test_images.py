@@ -18,12 +18,16 @@ NEVER = {**os.environ, "COREPLANE_IMAGES": "never"}
 MACHINES = ["intel", "asap-rp", "nvdimmc-poc", "pberry", "amf", "nearpm-md"]
 
 
+def recording(folder: Path, operations: int) -> Cli:
+    cli = Cli(folder)
+    cli("cc", "-O2", "-pthread", ROOT / "examples/kv/kv.c", "-o", "kv")
+    cli("record", "--quiet", "--out", "kv.cpt", "--", "./kv", "kv.pm", 2, operations)
+    return cli
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    cli = Cli(tmp_path_factory.mktemp("recorded"))
-    cli("cc", "-O2", "-pthread", ROOT / "examples/kv/kv.c", "-o", "kv")
-    cli("record", "--quiet", "--out", "kv.cpt", "--", "./kv", "kv.pm", 2, 60000)
-    return cli
+    return recording(tmp_path_factory.mktemp("recorded"), 60000)
 
 
 def command(machine: str, out: str, *options: str) -> list[str]:
@@ -84,32 +88,33 @@ def test_ctrl_c_says_where_what_is_done_is_and_leaves_nothing_half(recorded: Cli
     assert [path.name for path in (recorded.folder / "stopped/runs").iterdir()] == ["01.asap-rp.image"]
 
 
-def test_an_image_of_something_else_or_damaged_is_not_taken(recorded: Cli) -> None:
-    subprocess.run(command("asap-rp", "other-whole", "--no-bands", "--quiet"), cwd=recorded.folder, env=NEVER, check=True, stdout=subprocess.DEVNULL)
-    killed(recorded, command("asap-rp", "other", "--no-bands"), 0)
-    image = recorded.folder / "other/runs/01.asap-rp.image"
+def test_an_image_of_something_else_or_damaged_is_not_taken(tmp_path: Path) -> None:
+    recorded = recording(tmp_path, 20000)
+    subprocess.run(command("amf", "other-whole", "--no-bands", "--quiet"), cwd=recorded.folder, env=NEVER, check=True, stdout=subprocess.DEVNULL)
+    killed(recorded, command("amf", "other", "--no-bands"), 0)
+    image = recorded.folder / "other/runs/01.amf.image"
     kept = image.read_bytes()
 
     def whole(*options: str) -> str:
-        done = subprocess.run(command("asap-rp", "other", "--no-bands", *options), cwd=recorded.folder, env=NEVER | {"COREPLANE_IMAGES": "600"}, check=True, capture_output=True, text=True)
+        done = subprocess.run(command("amf", "other", "--no-bands", *options), cwd=recorded.folder, env=NEVER | {"COREPLANE_IMAGES": "600"}, check=True, capture_output=True, text=True)
         return done.stderr
 
-    assert "01.asap-rp.image is not taken, the run begins anew: it is of another run" in whole("--seed", "2")
+    assert "01.amf.image is not taken, the run begins anew: it is of another run" in whole("--seed", "2")
     assert not image.exists()
     for damaged in (kept[:-1], kept[: len(kept) // 2], kept[:100] + bytes([kept[100] ^ 1]) + kept[101:], b""):
         image.write_bytes(damaged)
         image.chmod(0o600)
-        (recorded.folder / "other/runs/01.asap-rp.json").unlink(missing_ok=True)
+        (recorded.folder / "other/runs/01.amf.json").unlink(missing_ok=True)
         assert "is not taken, the run begins anew: it is damaged" in whole()
         assert results(recorded.folder / "other") == results(recorded.folder / "other-whole")
-    (recorded.folder / "other/runs/01.asap-rp.json").unlink()
+    (recorded.folder / "other/runs/01.amf.json").unlink()
     image.write_bytes(kept)
     image.chmod(0o620)
     assert "others may have written it" in whole()
-    (recorded.folder / "other/runs/01.asap-rp.json").unlink()
+    (recorded.folder / "other/runs/01.amf.json").unlink()
     image.write_bytes(kept)
     image.chmod(0o600)
-    assert "asap-rp goes on from" in whole()
+    assert "amf goes on from" in whole()
     assert results(recorded.folder / "other") == results(recorded.folder / "other-whole")
 
 

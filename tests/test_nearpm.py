@@ -36,9 +36,8 @@ def test_devices_on_optane_wait_for_its_blocks(cli: Cli) -> None:
     # Blocks of four lines: no more are written than lines, and media that take 113 ns for each take longer than 8 ns a line.
     assert 0 < optane["optane.block_writes"] <= optane["memory.writes"]
     assert optane["neardata.region_time_ns"] > own["neardata.region_time_ns"]
-    text = cli("run", "nearpm-md@optane", *small, "--set", "memory.pm.read_ns=90", code=2)
-    assert "memory.pm.read_ns: does nothing on nearpm-md@optane" in text
-    assert "fixed, optane" in cli("run", "nearpm-md", *small, "--set", "neardata.media=ddr4", code=2)
+    assert "memory.pm.read_ns: does nothing on nearpm-md@optane" in cli.refuses("run", "nearpm-md@optane", *small, *sets("memory.pm.read_ns=90"))
+    assert "fixed, optane" in cli.refuses("run", "nearpm-md", *small, *sets("neardata.media=ddr4"))
     cli("crash", "nearpm-md@optane", "hashmap", "--every", 50, "--points", 30, "--images", 8, *sets("workload.operations=20"))
 
 
