@@ -183,7 +183,7 @@ SHOWN: dict[str, list[Shown]] = {
     "cpu.ipc": [Shown(RECORDED, [3])],
     "cpu.clock_mhz": [Shown(RECORDED, [4000])],
     "memory.drain_line_nj": [Shown(HOLDUP, [1514])],
-    "memory.optane.wear_*": [Shown(Program("bandwidth", {"operations": 1000}, {"memory.optane.wear_writes": 64}), [1_000_000])],
+    "memory.optane.wear_*": [Shown(Program("bandwidth", {"operations": 1000}, {"memory.optane.wear_writes": 64}), [1_000_000]), Shown(Program("heap", {"operations": 200}, {"memory.optane.wear_writes": 64}), [1_000_000])],
     "nand.erase_ns": [Shown(ERASES, [2_000_000]), Shown(WEARS, [20_000_000])],
     "nand.collection": [Shown(ERASES, ["fifo"]), Shown(WEARS, ["fifo"])],
     "nand.spare_permille": [Shown(ERASES, [200]), Shown(WEARS, [200])],
