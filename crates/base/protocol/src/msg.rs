@@ -66,8 +66,9 @@ pub enum Msg {
     /// The answer to `Read`. `waits` says that some of these bytes wait in the controller's ingress queue: a power failure would
     /// lose them.
     ReadReply { line: Line, data: Block, waits: bool },
-    /// Write a line back; where `ack` names a core, it is told once the write is durable.
-    Write { line: Line, data: Block, mask: Mask, ack: Option<u8> },
+    /// Write a line back; where `ack` names a core, it is told once the write is durable. `is_owned`: a cache of the host has had the
+    /// line until now, as it has not where a store passes the caches by.
+    Write { line: Line, data: Block, mask: Mask, ack: Option<u8>, is_owned: bool },
     /// A `Write` with an `ack` is durable from now on; the core hears of it when its acknowledgement is there.
     Written { line: Line },
     /// A memory agent wants a line out of every cache; what is changed of it is written back first.

@@ -3,6 +3,7 @@
 mod dram_before_nand;
 mod expander;
 mod optane;
+mod other_socket;
 mod rows;
 mod under_load;
 
@@ -19,7 +20,7 @@ pub const PAPER: Paper = Paper {
     is_collection: true,
     about: |seed| {
         format!(
-            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine (values were chosen by curves on which rows of both kinds are); DDR4 under load on `cascade-lake`, an expander on `cxl-expander`, a device whose DRAM caches NAND on `cmmh`"
+            "seed {seed}; one row in five of Optane's published bandwidths, each a run of the `optane` machine (values were chosen by curves on which rows of both kinds are), and the DIMMs of the other socket on `optane@remote`; DDR4 under load on `cascade-lake`, an expander on `cxl-expander`, a device whose DRAM caches NAND on `cmmh`"
         )
     },
     declare,
@@ -33,6 +34,7 @@ pub const PAPER: Paper = Paper {
 fn declare(effort: Effort) -> Result<Runs, ConfigError> {
     let mut runs = Runs::default();
     optane::declare(&mut runs, effort)?;
+    other_socket::declare(&mut runs)?;
     under_load::declare(&mut runs)?;
     expander::declare(&mut runs)?;
     dram_before_nand::declare(&mut runs)?;
@@ -52,6 +54,9 @@ fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
     }
     if let Some(what) = claim.id.strip_prefix("hardware.cmmh.") {
         return known(claim, dram_before_nand::finding(runs, what));
+    }
+    if let Some(what) = claim.id.strip_prefix("hardware.optane.remote-") {
+        return known(claim, other_socket::finding(runs, what));
     }
     let of = claim.id.strip_prefix("hardware.optane.").unwrap_or_default();
     optane::finding(runs, claim, of)

@@ -240,8 +240,8 @@ pub(crate) fn controllers_of(entry: &Entry) -> usize {
 /// The tables of one memory, its link's among them.
 fn tables_of(entry: &Entry) -> Vec<&'static [Param]> {
     let mut tables = entry.kind.tables(&entry.settings);
-    if entry.kind.needs_the_host(&entry.settings).is_none() || memory::cxl::is_linked(&entry.settings) {
-        tables.extend(memory::cxl::tables(&entry.settings));
+    if entry.kind.needs_the_host(&entry.settings).is_none() || memory::link::is_linked(&entry.settings) {
+        tables.extend(memory::link::tables(&entry.settings));
     }
     tables
 }

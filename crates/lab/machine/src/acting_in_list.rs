@@ -119,9 +119,9 @@ fn why_not_on_one(key: &str, entry: &Entry, listed: bool) -> String {
         return "on a memory of one controller; it acts on those of several".into();
     }
     if entry.kind.needs_the_host(&entry.settings).is_none()
-        && memory::cxl::TABLES.iter().any(|table| is_of(table))
+        && memory::link::TABLES.iter().any(|table| is_of(table))
     {
-        return "here; it acts with memory.link=cxl".into();
+        return format!("here; it acts with memory.link={}", memory::link::acts_with(key));
     }
     let has =
         |kind: &dyn MemoryKind| kind.tables(&entry.settings).into_iter().flatten().find(|p| p.key == key);

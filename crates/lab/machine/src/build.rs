@@ -7,7 +7,7 @@ use crate::work::Work;
 use cpu::params::{core_spec, directory_spec};
 use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
-use memory::cxl::{self, CxlLink};
+use memory::link::{self, LinkPorts, MemoryLink};
 use plug::{Companion, MemoryDevice, MemoryParts, NoDevice, Place, UncachedPort};
 use protocol::{AddressMap, Among, Msg, NearInterface, Node, Settings, ports};
 use std::cell::{Cell, RefCell};
@@ -36,7 +36,7 @@ pub(crate) struct WiredMachine {
     /// Memories, by their place in the list, that a power failure empties.
     pub(crate) emptied: Vec<usize>,
     /// Links that memories are behind.
-    pub(crate) links: Vec<CxlLink>,
+    pub(crate) links: Vec<MemoryLink>,
     /// Whether one is a driver, whose tables cores share.
     pub(crate) is_shared: bool,
     /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
@@ -97,7 +97,7 @@ impl WiredMachine {
             let dram = memory::plug::dram(s, nth, map.dram_controllers as u64).map_err(ConfigError::new)?;
             built.devices.push(Box::new(dram));
         }
-        let links = plan.linked().map(|m| plan.cxl_link(m)).collect();
+        let links = plan.linked().map(|link| plan.memory_link(link)).collect();
         let directory = Directory::new(directory_spec(s, cores, ordering.capabilities().caches_persist), map);
         // Cores that share a driver's tables on the host act in order of time.
         let shared = built.companions.iter().any(|(_, c)| c.borrow().is_shared());
@@ -205,7 +205,7 @@ impl Plan<'_> {
     fn command_wires(&self, controller: usize) -> [Dur; 2] {
         let entry = self.entry(controller);
         let [to_port, to_peer] = entry.kind.command_links(&entry.settings);
-        if cxl::is_linked(&entry.settings) {
+        if link::is_linked(&entry.settings) {
             return [entry.settings.dur("wires.directory_controller_ns"), to_peer];
         }
         [to_port, to_peer]
@@ -235,7 +235,7 @@ impl Plan<'_> {
         let nothing = link(self.register(), PortId(0), Dur::ps(1));
         all.push(std::iter::once(nothing).chain((0..self.cores as u16).map(to_core)).collect());
         all.push(self.command_links(s));
-        all.extend(self.linked().map(|memory| self.links_of_link(s, memory)));
+        all.extend(self.linked().map(|link| self.links_of_link(s, link)));
         all
     }
 
@@ -260,10 +260,7 @@ impl Plan<'_> {
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::COMMANDS, near));
         let arrives = ports::commands(self.cores);
         let device = |i| match self.link_before(i) {
-            Some((node, own)) => {
-                let port = CxlLink::command_down(own, self.controllers_beside(i), self.cores);
-                link(node, port, self.command_wires(i)[0])
-            }
+            Some((node, ports)) => link(node, ports.command_down(), self.command_wires(i)[0]),
             None => link(self.controller(i), arrives, self.command_wires(i)[0]),
         };
         let devices = (0..self.map.pm_controllers).map(device);
@@ -272,7 +269,7 @@ impl Plan<'_> {
 
     /// One way between the directory and a controller, or the link before it: some memories are behind a way of their own.
     fn to_controller(&self, s: &Settings, index: usize) -> Dur {
-        if index >= self.map.pm_controllers || cxl::is_linked(&self.entry(index).settings) {
+        if index >= self.map.pm_controllers || link::is_linked(&self.entry(index).settings) {
             return s.dur("wires.directory_controller_ns");
         }
         let entry = self.entry(index);
@@ -283,7 +280,7 @@ impl Plan<'_> {
         let near = s.dur("wires.core_directory_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::DIRECTORY, near));
         let to = |i| match self.link_before(i) {
-            Some((node, own)) => link(node, PortId(own as u8), self.to_controller(s, i)),
+            Some((node, ports)) => link(node, ports.down(), self.to_controller(s, i)),
             None => link(self.controller(i), PortId(0), self.to_controller(s, i)),
         };
         let controllers = (0..self.map.controllers()).map(to);
@@ -299,22 +296,17 @@ impl Plan<'_> {
         let far = s.dur("wires.core_controller_ns");
         let cores = (0..self.cores as u16).map(|h| link(NodeId(h), ports::controller(index), far));
         let ups = std::iter::once(first).chain(cores).enumerate();
-        let behind = self.link_before(index).map(|(node, own)| {
-            let (entry, controllers) = (self.entry(index), self.controllers_beside(index));
-            (node, own, controllers, cxl::spec(&entry.settings).device)
-        });
+        let behind = self
+            .link_before(index)
+            .map(|(node, ports)| (node, ports, link::spec(&self.entry(index).settings).device));
         let ups = ups.map(|(to, direct)| match behind {
-            Some((node, own, controllers, device)) => {
-                link(node, CxlLink::port_up(own, to, controllers, self.cores), device)
-            }
+            Some((node, ports, device)) => link(node, ports.up(to), device),
             None => direct,
         });
         // As many links as there are cores, then the command port and the other controllers.
         let [to_port, to_peer] = self.command_wires(index);
         let commands = match behind {
-            Some((node, own, controllers, device)) => {
-                link(node, CxlLink::command_up(own, controllers, self.cores), device)
-            }
+            Some((node, ports, device)) => link(node, ports.command_up(), device),
             None => link(self.commands(), ports::command_to_device(index, self.cores), to_port),
         };
         let from = ports::device(index, self.cores);
@@ -322,37 +314,47 @@ impl Plan<'_> {
         ups.chain([commands]).chain(peers).collect()
     }
 
-    /// The memories that are behind a link.
-    fn linked(&self) -> impl Iterator<Item = usize> {
-        let entries = self.entries.iter().enumerate();
-        entries.filter(|(_, entry)| cxl::is_linked(&entry.settings)).map(|(memory, _)| memory)
+    /// The links, each with its memory and its number among those of that memory.
+    fn linked(&self) -> impl Iterator<Item = (usize, usize)> {
+        let links = |memory: usize| match link::is_linked(&self.entries[memory].settings) {
+            true => self.links_of(memory),
+            false => 0,
+        };
+        (0..self.entries.len()).flat_map(move |memory| (0..links(memory)).map(move |nth| (memory, nth)))
     }
 
-    /// The link of a memory.
-    fn cxl_link(&self, memory: usize) -> CxlLink {
-        let controllers = self.map.memory(memory).controllers;
-        CxlLink::new(cxl::spec(&self.entries[memory].settings), controllers, self.cores)
+    /// Links of a memory: none is without a controller.
+    fn links_of(&self, memory: usize) -> usize {
+        link::spec(&self.entries[memory].settings).links.min(self.map.memory(memory).controllers)
     }
 
-    /// The link that a controller is behind, and which of its controllers that is.
-    fn link_before(&self, controller: usize) -> Option<(NodeId, usize)> {
+    /// The controllers behind a link: a memory's are shared between its links in turn.
+    fn behind(&self, (memory, nth): (usize, usize)) -> impl Iterator<Item = usize> + Clone {
+        self.map.memory(memory).numbers().skip(nth).step_by(self.links_of(memory))
+    }
+
+    /// A link of a memory.
+    fn memory_link(&self, which: (usize, usize)) -> MemoryLink {
+        MemoryLink::new(link::spec(&self.entries[which.0].settings), self.behind(which).count(), self.cores)
+    }
+
+    /// The link that a controller is behind, and its ports for this controller.
+    fn link_before(&self, controller: usize) -> Option<(NodeId, LinkPorts)> {
         if controller >= self.map.pm_controllers {
             return None;
         }
         let memory = self.map.memory_of_controller(controller);
-        let nth = self.linked().position(|linked| linked == memory)?;
-        Some((NodeId(self.commands().0 + 1 + nth as u16), controller - self.map.memory(memory).first))
-    }
-
-    /// The controllers of a controller's memory.
-    fn controllers_beside(&self, controller: usize) -> usize {
-        self.map.memory(self.map.memory_of_controller(controller)).controllers
+        let (links, own) = (self.links_of(memory), controller - self.map.memory(memory).first);
+        let which = (memory, own % links);
+        let number = self.linked().position(|linked| linked == which)?;
+        let ports =
+            LinkPorts { own: own / links, controllers: self.behind(which).count(), cores: self.cores };
+        Some((NodeId(self.commands().0 + 1 + number as u16), ports))
     }
 
     /// A link's: to each controller; for each of these to the directory and to all cores; commands to each, and back from it.
-    fn links_of_link(&self, s: &Settings, memory: usize) -> Vec<Link> {
-        let (place, device) = (self.map.memory(memory), cxl::spec(&self.entries[memory].settings).device);
-        let own = place.numbers();
+    fn links_of_link(&self, s: &Settings, which: (usize, usize)) -> Vec<Link> {
+        let (own, device) = (self.behind(which), link::spec(&self.entries[which.0].settings).device);
         let down = own.clone().map(|i| link(self.controller(i), PortId(0), device));
         let far = s.dur("wires.core_controller_ns");
         let up = own.clone().flat_map(|i| {
@@ -376,10 +378,10 @@ impl Plan<'_> {
         let mut least = directory.least_answer() + near;
         for (index, device) in devices.iter().enumerate() {
             let Some(answer) = device.least_answer() else { return Dur::ZERO };
-            let behind = index < self.map.pm_controllers && cxl::is_linked(&self.entry(index).settings);
+            let behind = index < self.map.pm_controllers && link::is_linked(&self.entry(index).settings);
             if behind {
                 // What has reached the host's end of a link is passed on after that.
-                least = least.min(CxlLink::least(&cxl::spec(&self.entry(index).settings)) + far);
+                least = least.min(MemoryLink::least(&link::spec(&self.entry(index).settings)) + far);
             }
             least = least.min(answer.to_directory + self.to_controller(s, index) + near);
             if index < self.map.pm_controllers {

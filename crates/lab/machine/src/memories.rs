@@ -170,31 +170,35 @@ impl Description {
     }
 }
 
-/// The most controllers behind one link: its ports are numbered in a byte, and each has one for every core.
+/// The most controllers behind each link: its ports are numbered in a byte, and each has one for every core.
 const MOST_BEHIND_A_LINK: usize = 3;
 
 /// Whether the memory can be behind the link that it is said to be behind.
 fn check_link(entry: &Entry, around: &Around<'_>) -> Result<(), String> {
-    if !memory::cxl::is_linked(&entry.settings) {
+    if !memory::link::is_linked(&entry.settings) {
         return Ok(());
     }
+    let word = memory::link::name(&entry.settings);
     if let Some(reason) = entry.kind.needs_the_host(&entry.settings) {
         return Err(format!(
-            "memory.link = cxl: a link cannot carry this {} memory: {reason}",
+            "memory.link = {word}: a link cannot carry this {} memory: {reason}",
             entry.kind.name()
         ));
     }
     if around.capabilities.persist_path {
         return Err(format!(
-            "ordering.model = {}: a persist path ends at a controller of the host, not behind memory.link = cxl; give {}",
+            "ordering.model = {}: a persist path ends at a controller of the host, not behind memory.link = {word}; give {}",
             around.ordering,
             (around.models)(&|asks| !asks.persist_path)
         ));
     }
     let controllers = entry.kind.controllers(&entry.settings);
-    if controllers > MOST_BEHIND_A_LINK {
+    let links = memory::link::spec(&entry.settings).links;
+    let most = MOST_BEHIND_A_LINK * links;
+    if controllers > most {
+        let behind = if links == 1 { "one link".into() } else { format!("{links} links") };
         return Err(format!(
-            "memory.link = cxl: {controllers} controllers behind one link; give 1 to {MOST_BEHIND_A_LINK}"
+            "memory.link = {word}: {controllers} controllers behind {behind}; give 1 to {most}"
         ));
     }
     Ok(())

@@ -80,6 +80,7 @@ presets!(
     "interleave",
     "optane",
     "optane-memory-mode",
+    "optane@remote",
     "cascade-lake",
     "ddr5",
     "cxl-expander",

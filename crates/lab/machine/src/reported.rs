@@ -59,8 +59,6 @@ impl Description {
 
 fn of_memory(entry: &Entry, records: Option<Records>) -> Tables {
     let mut tables = entry.kind.statistics(&entry.settings, records);
-    if memory::cxl::is_linked(&entry.settings) {
-        tables.push(memory::plug::LINK_STATISTICS);
-    }
+    tables.extend(memory::link::statistics(&entry.settings));
     tables
 }

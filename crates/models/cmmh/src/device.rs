@@ -322,7 +322,7 @@ impl Device<Msg> for Cmmh {
         self.end_fills(out);
         match *msg {
             Msg::Read { line } => self.arrive(Request { at: now, line, write: None }, out),
-            Msg::Write { line, data, mask, ack } => {
+            Msg::Write { line, data, mask, ack, .. } => {
                 let write = Some((LineWrite { line, mask, data }, ack));
                 self.arrive(Request { at: now, line, write }, out);
             }

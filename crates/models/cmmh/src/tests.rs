@@ -53,7 +53,7 @@ fn line(page: u64, n: u64) -> Line {
 }
 
 fn write(line: Line, value: u8) -> Msg {
-    Msg::Write { line, data: [value; 64], mask: Mask::MAX, ack: Some(0) }
+    Msg::Write { line, data: [value; 64], mask: Mask::MAX, ack: Some(0), is_owned: true }
 }
 
 /// Node 0 is the host and a core, node 1 the device, both 1 ns apart.

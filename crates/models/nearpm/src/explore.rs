@@ -230,7 +230,8 @@ impl NearSpace {
                 for d in 0..self.devices {
                     let line = line_of(self.line(OBJECTS, core, d));
                     let ack = Some(core as u8);
-                    let write = Msg::Write { line, data: [transaction; 64], mask: Mask::MAX, ack };
+                    let write =
+                        Msg::Write { line, data: [transaction; 64], mask: Mask::MAX, ack, is_owned: true };
                     state.wires.send(Wire::Port(d), write);
                 }
             }
@@ -279,7 +280,7 @@ impl NearSpace {
         state.devices[d].advance(&mut effects);
         for effect in effects {
             match effect {
-                Effect::Perform { msg: Msg::Write { line, data, mask, ack }, .. } => {
+                Effect::Perform { msg: Msg::Write { line, data, mask, ack, .. }, .. } => {
                     state.memories[d].write(line, &data, mask);
                     ack.into_iter().for_each(|core| state.answered(core.into()));
                 }

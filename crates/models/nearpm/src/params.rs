@@ -116,7 +116,7 @@ pub struct NearParameters {
     )]
     pub host_writes: HostWrites,
     /// one way between the host and a device
-    #[param(acts = "memory.link!=cxl", default = "154", source = "open 120..154: less than half of a load's 436 ns is on the way, and the media take the rest; stands at its most, with which what is fitted to nearpm.micro was fitted", range = ns::WIRE)]
+    #[param(acts = "memory.link=direct", default = "154", source = "open 120..154: less than half of a load's 436 ns is on the way, and the media take the rest; stands at its most, with which what is fitted to nearpm.micro was fitted", range = ns::WIRE)]
     pub link_ns: Dur,
     /// one way between two devices
     #[param(

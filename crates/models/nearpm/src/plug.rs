@@ -11,7 +11,7 @@ use ::plug::{
     UncachedPort,
 };
 use explore::Harness;
-use memory::cxl::is_linked;
+use memory::link::is_linked;
 use memory::params::OF_CONTROLLERS;
 use memory::plug::{own_lines, persistent, persistent_on, persistent_statistics};
 use memory::{Controller, MediaKind, controller};

@@ -71,7 +71,9 @@ impl Bench {
     fn host(&mut self, line: u64, data: Option<u8>) {
         let line = line_of(PM_BASE + DATA + line * 64);
         let msg = match data {
-            Some(byte) => Msg::Write { line, data: [byte; 64], mask: Mask::MAX, ack: Some(0) },
+            Some(byte) => {
+                Msg::Write { line, data: [byte; 64], mask: Mask::MAX, ack: Some(0), is_owned: true }
+            }
             None => Msg::Read { line },
         };
         let mut effects = Vec::new();

@@ -378,7 +378,7 @@ impl State {
 
     /// A write is durable.
     fn controller_takes(&mut self, msg: &Msg) {
-        let Msg::Write { line, data, mask, ack } = *msg else { return };
+        let Msg::Write { line, data, mask, ack, .. } = *msg else { return };
         if mask != 0 {
             self.memory[index(line)] = data[0];
         }

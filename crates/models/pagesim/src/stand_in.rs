@@ -47,6 +47,7 @@ const PLAIN: &[&str] = &[
     "memory.pm.media",
     "memory.link",
     "memory.cxl.",
+    "memory.socket.",
     "memory.ddr.",
     "memory.refresh.",
 ];

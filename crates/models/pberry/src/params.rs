@@ -56,7 +56,7 @@ pub struct RemoteParameters {
     pub local_kib: u64,
     /// one way between the shared cache and the agent
     #[param(
-        acts = "memory.link!=cxl",
+        acts = "memory.link=direct",
         default = "54",
         source = "datasheet: the other socket's memory at 130 ns (Skylake)",
         range = ns::WIRE

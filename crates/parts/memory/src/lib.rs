@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod controller;
-pub mod cxl;
 pub mod ddr4;
 pub mod ddr5;
+pub mod link;
 mod media_kind;
 pub mod nand;
 pub mod params;

@@ -1,8 +1,6 @@
 //! Plain memories: controllers with nothing of their own behind the media.
 
 use crate::controller::{OF_BUFFER, OF_DRAM, STATISTICS, statistics};
-use crate::cxl::LinkStats;
-use crate::cxl::params::{CxlParameters, WhichLinkParameters};
 use crate::ddr4::params::{
     AcknowledgeParameters, ChannelParameters, ControllerParameters, DdrParameters, MediaWord,
     RefreshParameters, own_channel,
@@ -10,6 +8,9 @@ use crate::ddr4::params::{
 use crate::ddr4::{ChannelStats, Ddr4, Interleave};
 use crate::ddr5::params::{Ddr5Parameters, sub_channel};
 use crate::ddr5::{self, Ddr5};
+use crate::link::cxl::CxlParameters;
+use crate::link::params::{CXL_STATISTICS, SOCKET_STATISTICS, WhichLinkParameters};
+use crate::link::socket::SocketParameters;
 use crate::nand::params::NandParameters;
 use crate::nand::stats::STATISTICS as FLASH;
 use crate::params::{
@@ -52,6 +53,7 @@ pub const SYSTEM: System = System {
         NandParameters::TABLE,
         WhichLinkParameters::TABLE,
         CxlParameters::TABLE,
+        SocketParameters::TABLE,
     ],
     groups: &[("memory", "memory")],
     statistics: STATISTICS,
@@ -61,7 +63,7 @@ pub const SYSTEM: System = System {
 
 /// Channels of DDR4 as a memory of their own, and what several kinds have: links that they are behind, and flash.
 pub const DDR4: System = System {
-    statistics: &[ChannelStats::TABLE, LinkStats::TABLE, FLASH[0], FLASH[1]],
+    statistics: &[ChannelStats::TABLE, CXL_STATISTICS, SOCKET_STATISTICS, FLASH[0], FLASH[1]],
     derived: Some(crate::nand::stats::derived),
     memory: Some(&PlainDram(Standard::Ddr4)),
     ..System::NOTHING
@@ -146,9 +148,6 @@ pub fn persistent_statistics(s: &Settings, records: Option<Records>) -> Vec<&'st
 
 /// What channels of DDR4 report.
 pub const DDR4_STATISTICS: &[StatisticInfo] = ChannelStats::TABLE;
-
-/// What a link to a device reports.
-pub const LINK_STATISTICS: &[StatisticInfo] = LinkStats::TABLE;
 
 /// Persistent memory behind plain controllers.
 struct PersistentMemory;

@@ -9,8 +9,8 @@ use crate::verdict::Finding;
 use machine::ConfigError;
 
 /// The machine that stands for the host of the measurements.
-const MACHINE: &str = "optane";
-const BANDWIDTH: &str = "throughput.bytes_per_second";
+pub(super) const MACHINE: &str = "optane";
+pub(super) const BANDWIDTH: &str = "throughput.bytes_per_second";
 const OPERATIONS: [&str; 4] = ["load", "ntstore", "store", "store+clwb"];
 
 /// Of so many rows one is run.
@@ -43,7 +43,7 @@ pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError
 }
 
 /// One access at a time: the runs whose mean time is published.
-fn idle() -> [(&'static str, Vec<(&'static str, String)>); 3] {
+pub(super) fn idle() -> [(&'static str, Vec<(&'static str, String)>); 3] {
     let of = |operation: &str, pattern: &str, rest: (&'static str, &str)| {
         vec![
             ("workload.operation", operation.to_string()),
@@ -143,7 +143,7 @@ type Kind = (&'static str, Row);
 pub(super) fn tables(runs: &Runs) -> Vec<Grid> {
     let rows = sample(Effort::Whole).map(|row| (kind(&row), row));
     let rows: Vec<Kind> = rows.chain(alignments(Effort::Whole).map(|row| ("which DIMMs", row))).collect();
-    vec![by_kind(runs, &rows), all(runs, &rows)]
+    vec![by_kind(runs, &rows), all(runs, &rows), super::other_socket::table(runs)]
 }
 
 /// Errors of each operation by where the next access is.

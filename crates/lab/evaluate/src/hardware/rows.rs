@@ -119,6 +119,35 @@ pub(super) fn by_fences() -> Vec<Point> {
     })
 }
 
+/// A point of the figure about the two sockets.
+#[derive(Clone, Debug)]
+pub(super) struct Mixed {
+    /// Reads and writes, as the figure has them.
+    pub(super) mix: &'static str,
+    /// Reads to each write; none where nothing is written.
+    pub(super) reads_per_store: Option<u64>,
+    pub(super) is_remote: bool,
+    pub(super) threads: u64,
+    pub(super) gb_per_s: f64,
+}
+
+/// Bandwidth of six DIMMs of the own socket and of the other, by reads and writes.
+pub(super) fn mixes() -> Vec<Mixed> {
+    records(FIGURES).filter(|r| r.text("figure") == Some("numa-mix")).filter_map(|r| mixed(&r)).collect()
+}
+
+fn mixed(r: &Record<'static>) -> Option<Mixed> {
+    let (socket, threads) = r.text("series")?.split_once('-')?;
+    let mix = r.text("x")?;
+    let reads_per_store = match mix {
+        "R" => None,
+        "W" => Some(0),
+        both => Some(both.strip_prefix("R:W (")?.strip_suffix(":1)")?.parse().ok()?),
+    };
+    let (is_remote, threads) = (socket == "remote", threads.parse().ok()?);
+    Some(Mixed { mix, reads_per_store, is_remote, threads, gb_per_s: r.real("value")? })
+}
+
 /// Points of a figure of one DIMM, one access after the other: what a series and a place on the axis are, operation, and bytes of an
 /// access, before a flush and before a fence, and threads.
 fn points(figure: &str, of: impl Fn(&'static str, u64) -> Option<(&'static str, [u64; 4])>) -> Vec<Point> {

@@ -161,7 +161,7 @@ impl Dimm {
     fn arrive(&mut self, msg: &Msg, out: &mut Out<'_, Msg>) {
         match *msg {
             Msg::Read { line } => self.reads_waiting.push_back(line),
-            Msg::Write { line, data, mask, ack } => {
+            Msg::Write { line, data, mask, ack, .. } => {
                 let write = LineWrite { line, mask, data };
                 self.writes_waiting.push_back(Accepting { write, acknowledge: ack });
                 self.waits += u64::from(!self.channel.has_room(true));

@@ -61,7 +61,7 @@ impl Bench {
 }
 
 fn write(n: u64, byte: u8) -> Msg {
-    Msg::Write { line: line(n), data: [byte; 64], mask: Mask::MAX, ack: Some(0) }
+    Msg::Write { line: line(n), data: [byte; 64], mask: Mask::MAX, ack: Some(0), is_owned: true }
 }
 
 #[test]

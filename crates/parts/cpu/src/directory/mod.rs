@@ -105,7 +105,7 @@ impl Directory {
                 self.snoop_all(line, slot, None, Snoop::Invalidate, out)
             }
             (Request::NonTemporal { core, write }, None) => {
-                self.write_through(Some(write), line, core, out);
+                self.write_to_memory(write, core, false, out);
                 self.finish(line, out);
             }
             (Request::Recall | Request::Surrender, Some(slot)) => {
@@ -147,7 +147,8 @@ impl Directory {
         let Some(line) = self.state.line(slot) else { return };
         if self.state.is_dirty(slot) && self.mutant != Some(Mutant::DropsVictim) {
             self.stats.write_backs += 1;
-            let msg = Msg::Write { line, data: *self.state.data(slot), mask: Mask::MAX, ack: None };
+            let msg =
+                Msg::Write { line, data: *self.state.data(slot), mask: Mask::MAX, ack: None, is_owned: true };
             self.send_to_memory(line, self.spec.latency, msg, out);
         }
         self.state.leave(slot);
@@ -287,17 +288,22 @@ impl Directory {
     /// Sends a flushed write to memory, which tells the core. None: the line is durable already.
     fn write_through(&mut self, write: Option<LineWrite>, line: Line, core: u8, out: &mut Out<'_, Msg>) {
         match write {
-            Some(w) if line.is_pm() => {
-                self.state.write_leaves(line);
-                let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: Some(core) };
-                self.send_to_memory(line, self.spec.latency, msg, out);
-            }
-            Some(w) => {
-                let msg = Msg::Write { line, data: w.data, mask: w.mask, ack: None };
-                self.send_to_memory(line, self.spec.latency, msg, out);
-                out.send(PortId(core), self.spec.latency, Msg::CleanAck { line });
-            }
+            Some(write) => self.write_to_memory(write, core, true, out),
             None => out.send(PortId(core), self.spec.latency, Msg::CleanAck { line }),
+        }
+    }
+
+    /// The same of a write that there is; `is_owned`: a cache has had the line until now.
+    fn write_to_memory(&mut self, write: LineWrite, core: u8, is_owned: bool, out: &mut Out<'_, Msg>) {
+        let LineWrite { line, mask, data } = write;
+        let ack = line.is_pm().then_some(core);
+        if ack.is_some() {
+            self.state.write_leaves(line);
+        }
+        let msg = Msg::Write { line, data, mask, ack, is_owned };
+        self.send_to_memory(line, self.spec.latency, msg, out);
+        if ack.is_none() {
+            out.send(PortId(core), self.spec.latency, Msg::CleanAck { line });
         }
     }
 
@@ -335,7 +341,7 @@ impl Directory {
             self.state.set_clean(slot);
             self.state.set_leaving(slot, true);
             self.stats.write_backs += 1;
-            let msg = Msg::Write { line, data: *data, mask: Mask::MAX, ack: None };
+            let msg = Msg::Write { line, data: *data, mask: Mask::MAX, ack: None, is_owned: true };
             self.send_to_memory(line, self.spec.latency, msg, out);
         }
     }

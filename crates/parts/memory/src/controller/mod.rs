@@ -580,7 +580,7 @@ impl Device<Msg> for Controller {
         }
         match *msg {
             Msg::Read { line } => self.reads.push_back(Read { line, answer: true }),
-            Msg::Write { line, data, mask, ack } => {
+            Msg::Write { line, data, mask, ack, .. } => {
                 self.arrive(Input::Write { write: LineWrite { line, mask, data }, ack }, out);
             }
             Msg::Flush(request) => {

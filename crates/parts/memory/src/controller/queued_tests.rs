@@ -53,7 +53,7 @@ fn read(n: u64) -> Msg {
 }
 
 fn write(n: u64) -> Msg {
-    Msg::Write { line: Line(FIRST + n), data: [7; 64], mask: Mask::MAX, ack: Some(0) }
+    Msg::Write { line: Line(FIRST + n), data: [7; 64], mask: Mask::MAX, ack: Some(0), is_owned: true }
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn a_read_sees_a_write_that_still_waits_in_the_ingress_queue_and_tells() {
         b.arrive(10, 1, flush(n));
     }
     let data = [9; 64];
-    b.arrive(11, 0, Msg::Write { line: line(7), data, mask: Mask::MAX, ack: None });
+    b.arrive(11, 0, Msg::Write { line: line(7), data, mask: Mask::MAX, ack: None, is_owned: true });
     b.arrive(12, 0, read(7)).arrive(1000, 0, read(7)).run();
     let seen = |(.., m): &(u64, NodeId, Msg)| {
         if let Msg::ReadReply { data, waits, .. } = *m { Some((data, waits)) } else { None }
@@ -279,8 +279,13 @@ fn a_hit_in_the_internal_buffer_is_faster_and_four_lines_share_a_block() {
 #[test]
 fn who_comes_in_by_chance_keeps_the_order_of_a_lines_writes_and_leaves_nobody_out() {
     let mut b = Bench::new(ControllerSpec { admission: Admission::ByChance { window: 4 }, ..spec() });
-    let write =
-        |n: u64, value: u8| Msg::Write { line: line(n), data: [value; 64], mask: Mask::MAX, ack: Some(0) };
+    let write = |n: u64, value: u8| Msg::Write {
+        line: line(n),
+        data: [value; 64],
+        mask: Mask::MAX,
+        ack: Some(0),
+        is_owned: true,
+    };
     for round in 0..4 {
         for n in 0..6 {
             b.arrive(10 + round, 0, write(n, round as u8));

@@ -26,6 +26,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "time_ns" Nanoseconds { min_ps: 1, max_ps: 1_000_000_000_000 }, "60000", "open 60000: what is asked of the program", "time after which threads begin no other access line, so that they end together";
         "warm" Count { min: 0, max: 10_000_000 }, "0", "open 0: what is asked of the program", "lines before the region of interest; 0: as many as fill what stands before the media, which is more for stores alone";
         "operation" Operation::KIND, "load", "open load: what is asked of the program", "what is done with the lines";
+        "reads_per_store" Count { min: 0, max: 1000 }, "1", "open 1: what is asked of the program", "with mix: accesses loaded before each that is stored past the caches";
         "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is";
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
         "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
@@ -59,6 +60,8 @@ enum Operation {
     StoreFlush,
     #[word = "ntstore"]
     NonTemporal,
+    /// Accesses that are loaded, and then one of non-temporal stores.
+    Mix,
 }
 
 /// Where the next access is.
@@ -136,14 +139,16 @@ struct Accesses {
     /// Lines before a flush and a fence; none where there are none.
     flush_lines: Option<u64>,
     fence_lines: Option<u64>,
+    /// Of a mix, accesses loaded before each that is stored.
+    reads_per_store: u64,
     number: u64,
     /// The byte of the thread's pages at which the present access begins, and how many of its lines were accessed before.
     here: u64,
     begun: u64,
     random: Random,
     value: u64,
-    /// The line that was accessed last.
-    last: u64,
+    /// The line that was loaded last.
+    loaded: u64,
 }
 
 pub(crate) async fn run(c: Context) {
@@ -192,12 +197,13 @@ impl Accesses {
             apart,
             flush_lines: lines("workload.clwb_size").or((operation == Operation::StoreFlush).then_some(1)),
             fence_lines: lines("workload.fence_size"),
+            reads_per_store: s.number("workload.reads_per_store"),
             number: random.below(places),
             here: 0,
             begun: 0,
             random,
             value: 0,
-            last: PM_BASE + region.place(0, thread),
+            loaded: PM_BASE + region.place(0, thread),
         };
         // Threads that have run for seconds are no longer in step: each is somewhere within an access.
         accesses.here = accesses.next();
@@ -207,8 +213,10 @@ impl Accesses {
 
     /// Waits until memory has taken what was stored, or given what was loaded: what is on its way at the end was not moved.
     async fn settle(&self, c: &Context) {
+        if matches!(self.operation, Operation::Load | Operation::Mix) {
+            c.cpu.load(self.loaded).await;
+        }
         if self.operation == Operation::Load {
-            c.cpu.load(self.last).await;
             return;
         }
         c.cpu.dfence().await;
@@ -254,8 +262,7 @@ impl Accesses {
         self.begun = (begun + lines) % (self.access / LINE_BYTES);
         let [mut unflushed, mut unfenced] = [begun; 2];
         for n in begun..begun + lines {
-            self.last = self.at(n);
-            self.line(c, self.last).await;
+            self.line(c, self.at(n)).await;
             let done = n + 1;
             let is_last = done == begun + lines || c.cpu.now() >= ends;
             let is_due = |every: u64| is_last || done.is_multiple_of(every);
@@ -276,9 +283,21 @@ impl Accesses {
         lines
     }
 
+    /// What is done with the present access.
+    fn here(&self) -> Operation {
+        let is_stored = self.number % (self.reads_per_store + 1) == self.reads_per_store;
+        match self.operation {
+            Operation::Mix if is_stored => Operation::NonTemporal,
+            Operation::Mix => Operation::Load,
+            Operation::Load | Operation::Store | Operation::StoreFlush | Operation::NonTemporal => {
+                self.operation
+            }
+        }
+    }
+
     /// An sfence, or an lfence: `lines` of the present access were loaded since the last one.
     async fn fence(&self, c: &Context, lines: std::ops::Range<u64>) {
-        if self.operation != Operation::Load {
+        if self.here() != Operation::Load {
             c.cpu.fence(FenceKind::Sfence).await;
             return;
         }
@@ -289,8 +308,11 @@ impl Accesses {
 
     async fn line(&mut self, c: &Context, line: u64) {
         self.value += 1;
-        match self.operation {
-            Operation::Load => drop(c.cpu.prefetch(line).await),
+        match self.here() {
+            Operation::Load | Operation::Mix => {
+                self.loaded = line;
+                c.cpu.prefetch(line).await;
+            }
             Operation::Store | Operation::StoreFlush => drop(c.cpu.store(line, self.value).await),
             Operation::NonTemporal => {
                 for word in (0..LINE_BYTES).step_by(8) {

@@ -1,24 +1,11 @@
-//! Parameters of a link.
+//! CXL links: flits of 68 bytes, of which 64 are four slots: one for a header, three for data or for further headers; a line is four
+//! slots of data. A port's time for each end and switch.
+//!
+//! Sources: the Compute Express Link specification 2.0, chapters 3 and 4 (68-byte flits, slots); PCI Express 5.0 (lanes, 128b/130b).
 
-use ::params::{Dur, Param, Parameters, Settings, Words, ns};
-
-/// What is between a memory's controllers and the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
-pub enum LinkWord {
-    /// Wires alone.
-    Direct,
-    /// A CXL link.
-    Cxl,
-}
-
-/// Which it is.
-#[derive(Clone, Debug, Parameters)]
-#[parameters(prefix = "memory")]
-pub struct WhichLinkParameters {
-    /// what is between the host and the memory's controllers: direct, wires alone; cxl, a link with flits
-    #[param(default = "direct", source = "open direct: what is asked")]
-    pub link: LinkWord,
-}
+use super::flits::Format;
+use super::params::LinkSpec;
+use ::params::{Dur, Parameters, Settings, Words, ns};
 
 /// Transfers of a lane, in GT/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
@@ -86,37 +73,11 @@ pub struct CxlParameters {
     pub device_ns: Dur,
 }
 
-/// What a link is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkSpec {
-    /// Time of a flit on the wires.
-    pub flit: Dur,
-    /// Reads that the device has on their way at once.
-    pub requests: usize,
-    /// Ports and switches, one way.
-    pub way: Dur,
-    /// Between the device's port and its controllers.
-    pub device: Dur,
-}
-
-/// Whether a memory is behind a link.
-pub fn is_linked(s: &Settings) -> bool {
-    s.read::<LinkWord>("memory.link") == LinkWord::Cxl
-}
-
-/// The tables of a memory that a link can carry.
-pub const TABLES: &[&[Param]] = &[WhichLinkParameters::TABLE, CxlParameters::TABLE];
-
-/// Those of them that act.
-pub fn tables(s: &Settings) -> &'static [&'static [Param]] {
-    if is_linked(s) { TABLES } else { &TABLES[..1] }
-}
-
 /// Bytes of a flit on the wires.
 const FLIT_BYTES: u64 = 68;
 
 /// A link as `s` describes it.
-pub fn spec(s: &Settings) -> LinkSpec {
+pub(super) fn spec(s: &Settings) -> LinkSpec {
     let own = CxlParameters::from_settings(s);
     let gigatransfers = match own.rate_gt {
         Rate::Gt8 => 8,
@@ -135,8 +96,11 @@ pub fn spec(s: &Settings) -> LinkSpec {
     let ports = own.port_ns * (2 + 2 * own.switches);
     LinkSpec {
         flit: Dur::ps(flit),
+        format: Format::CXL,
         requests: own.requests,
         way: ports + own.switch_ns * own.switches,
         device: own.device_ns,
+        links: 1,
+        claims: false,
     }
 }

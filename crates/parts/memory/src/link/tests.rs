@@ -1,12 +1,20 @@
-use super::flits::Flits;
-use super::params::{CxlParameters, spec};
-use super::{CxlLink, LinkSpec};
+use super::cxl::{CxlParameters, spec};
+use super::flits::{Flits, Format};
+use super::{LinkPorts, LinkSpec, MemoryLink};
 use ::params::Parameters;
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{Line, Mask, Msg, Node, PM_BASE, Settings, Tally};
 use units::{Dur, Time};
 
 const FLIT: Dur = Dur::ps(2159);
+
+/// The ports of a link's only controller, on a machine without cores.
+const ALONE: LinkPorts = LinkPorts { own: 0, controllers: 1, cores: 0 };
+
+fn of_cxl(requests: usize) -> LinkSpec {
+    let (way, device) = (Dur::ns(40), Dur::ns(25));
+    LinkSpec { flit: FLIT, format: Format::CXL, requests, way, device, links: 1, claims: false }
+}
 
 fn settings(sets: &[(&str, &str)]) -> Settings {
     let mut s = Settings::defaults(CxlParameters::TABLE);
@@ -43,19 +51,19 @@ fn a_width_that_does_not_exist_is_refused_with_those_that_do() {
 
 #[test]
 fn lines_fill_three_slots_of_each_flit_and_headers_the_fourth() {
-    let mut flits = Flits::new(FLIT);
+    let mut flits = Flits::new(FLIT, Format::CXL);
     let left: Vec<Time> = (0..300).map(|_| flits.send(Time::ZERO, 4)).collect();
     // Four slots of data a line, three a flit.
     assert_eq!((flits.count(), left[299]), (400, Time::ZERO + FLIT * 400));
     assert_eq!(left[0], Time::ZERO + FLIT * 2, "the first line's last slot is in the second flit");
-    let mut requests = Flits::new(FLIT);
+    let mut requests = Flits::new(FLIT, Format::CXL);
     (0..8).for_each(|_| _ = requests.send(Time::ZERO, 0));
     assert_eq!(requests.count(), 2, "four requests a flit");
 }
 
 #[test]
 fn a_flit_that_has_begun_takes_no_more() {
-    let mut flits = Flits::new(FLIT);
+    let mut flits = Flits::new(FLIT, Format::CXL);
     assert_eq!(flits.send(Time::from_ps(10), 0), Time::from_ps(10) + FLIT);
     assert_eq!(flits.send(Time::from_ps(10), 0), Time::from_ps(10) + FLIT, "the same flit");
     assert_eq!(
@@ -69,10 +77,10 @@ fn a_flit_that_has_begun_takes_no_more() {
 /// how many reads the device had at most.
 fn replies(spec: LinkSpec, reads: u64) -> (Vec<Time>, usize, Tally) {
     let to = |node, port| Link { to: NodeId(node), port, latency: Dur::ns(1) };
-    let up = CxlLink::port_up(0, 0, 1, 0);
+    let up = ALONE.up(0);
     let links = vec![vec![to(1, PortId(0))], vec![to(2, PortId(0)), to(0, PortId(0))], vec![to(1, up)]];
     let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
-    let mut link = CxlLink::new(spec, 1, 0);
+    let mut link = MemoryLink::new(spec, 1, 0);
     for n in 0..reads {
         let msg = Msg::Read { line: Line(PM_BASE / 64 + n) };
         engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ZERO, msg);
@@ -101,7 +109,7 @@ fn replies(spec: LinkSpec, reads: u64) -> (Vec<Time>, usize, Tally) {
 
 #[test]
 fn a_read_crosses_ports_and_flits_both_ways_and_comes_not_before() {
-    let spec = LinkSpec { flit: FLIT, requests: 4, way: Dur::ns(40), device: Dur::ns(25) };
+    let spec = of_cxl(4);
     let (found, _, tally) = replies(spec, 1);
     // Four wires, a flit for the request and two for the data, 40 ns each way, 50 ns in the device.
     assert_eq!(found, [Time::ZERO + Dur::ns(4 + 80 + 50) + FLIT * 3]);
@@ -113,7 +121,7 @@ fn a_read_crosses_ports_and_flits_both_ways_and_comes_not_before() {
 
 #[test]
 fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
-    let spec = LinkSpec { flit: FLIT, requests: 4, way: Dur::ns(40), device: Dur::ns(25) };
+    let spec = of_cxl(4);
     let (found, most, tally) = replies(spec, 64);
     assert_eq!((found.len(), most), (64, 4));
     assert!(tally.number("cxl.credit_time") > 0.0);
@@ -127,14 +135,14 @@ fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
 
 /// What reaches a device that answers nothing, behind a link with one credit, in its order: port and line.
 fn at_device(sent: &[(PortId, Msg)]) -> Vec<(u8, Option<u64>, Time)> {
-    let spec = LinkSpec { flit: FLIT, requests: 1, way: Dur::ns(40), device: Dur::ns(25) };
+    let spec = of_cxl(1);
     let to = |node, port| Link { to: NodeId(node), port, latency: Dur::ns(1) };
     // The host sends memory and commands by its two ports.
-    let command = CxlLink::command_down(0, 1, 0);
+    let command = ALONE.command_down();
     let of_link = [to(2, PortId(0)), to(0, PortId(0)), to(2, PortId(1)), to(0, PortId(1))];
     let links = vec![vec![to(1, PortId(0)), to(1, command)], of_link.to_vec()];
     let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
-    let mut link = CxlLink::new(spec, 1, 0);
+    let mut link = MemoryLink::new(spec, 1, 0);
     for (port, msg) in sent {
         engine.out(NodeId(0), Time::ZERO).send(*port, Dur::ZERO, *msg);
     }
@@ -154,7 +162,7 @@ fn line(n: u64) -> Line {
 }
 
 fn write(n: u64) -> Msg {
-    Msg::Write { line: line(n), data: [1; 64], mask: Mask::MAX, ack: None }
+    Msg::Write { line: line(n), data: [1; 64], mask: Mask::MAX, ack: None, is_owned: true }
 }
 
 #[test]

@@ -2,13 +2,29 @@
 
 use units::{Dur, Time};
 
-/// Slots of a flit that hold data, or further headers.
-const GENERIC: u64 = 3;
+/// What a flit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Whether it has a slot that holds a header alone.
+    pub has_own_header: bool,
+    /// Slots that hold data, or further headers.
+    pub generic: u64,
+    /// Slots of a line's data, and of a command with its words.
+    pub line: u64,
+}
+
+impl Format {
+    /// Slots of 16 bytes.
+    pub const CXL: Format = Format { has_own_header: true, generic: 3, line: 4 };
+    /// Slots of 8 bytes.
+    pub const SOCKET: Format = Format { has_own_header: false, generic: 3, line: 8 };
+}
 
 /// One direction. Its last flit takes more for as long as it has not begun.
 #[derive(Clone, Debug)]
 pub(super) struct Flits {
     flit: Dur,
+    format: Format,
     /// When the last flit begins.
     begins: Time,
     has_header: bool,
@@ -18,8 +34,8 @@ pub(super) struct Flits {
 
 impl Flits {
     /// Nothing on its way; a flit takes `flit`.
-    pub(super) fn new(flit: Dur) -> Flits {
-        Flits { flit, begins: Time::ZERO, has_header: true, generic: GENERIC, count: 0 }
+    pub(super) fn new(flit: Dur, format: Format) -> Flits {
+        Flits { flit, format, begins: Time::ZERO, has_header: true, generic: format.generic, count: 0 }
     }
 
     /// Flits sent.
@@ -27,10 +43,15 @@ impl Flits {
         self.count
     }
 
+    /// Time that its wires were busy.
+    pub(super) fn busy(&self) -> Dur {
+        self.flit * self.count
+    }
+
     /// Sends a header, and then so many slots of data; gives when the last of them has left.
     pub(super) fn send(&mut self, now: Time, data: u64) -> Time {
         let is_open = self.count > 0 && self.begins >= now;
-        if !is_open || self.has_header && self.generic == GENERIC {
+        if !is_open || self.has_header && self.generic == self.format.generic {
             self.begin(now);
         }
         if self.has_header {
@@ -39,7 +60,7 @@ impl Flits {
             self.has_header = true;
         }
         for _ in 0..data {
-            if self.generic == GENERIC {
+            if self.generic == self.format.generic {
                 self.begin(now);
             }
             self.generic += 1;
@@ -51,7 +72,7 @@ impl Flits {
     fn begin(&mut self, now: Time) {
         let free = if self.count > 0 { self.begins + self.flit } else { Time::ZERO };
         self.begins = free.max(now);
-        (self.has_header, self.generic) = (false, 0);
+        (self.has_header, self.generic) = (!self.format.has_own_header, 0);
         self.count += 1;
     }
 }
