@@ -169,6 +169,7 @@ SHOWN: dict[str, list[Shown]] = {
     "nand.program_errors": [Shown(ERASES, [500_000_000])],
     "nand.read_ns": [Shown(ERASES, [100_000])],
     "memory.cxl.requests": [Shown(PAGES, [1])],
+    "memory.socket.requests": [Shown(PAGES, [1])],
     "nand.channels": [Shown(ERASES._replace(machine=FLASH | {"nand.dies": 16, "nand.transfer_ns": 20_000, "nvdimm.write_buffer_pages": 16, "cmmh.write_buffer_pages": 16}), [1])],
     "nand.level_above": [Shown(WEARS._replace(machine=FLASH | TINY | {"nand.pages_per_block": 4, "nand.level_above": 1}), [0])],
     "nand.bit_errors": [Shown(ERASES, [100_000])],

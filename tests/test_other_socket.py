@@ -13,7 +13,7 @@ FLIT_NS = 1.154
 #: Two ports of 8.4 ns.
 WAY_NS = 16.8
 HOME_NS = 6
-LINES = ("--set", "workload.access_size=64", "--set", "workload.stride=64", "--set", "workload.operations=4000")
+LINES = ("--set", "workload.access_size=64", "--set", "workload.stride=64", "--set", "workload.operations=4000", "--set", "workload.time_ns=10000000")
 
 
 @pytest.mark.parametrize(("rate", "flit_ns"), [("10.4", FLIT_NS), ("9.6", 1.25)])
@@ -53,14 +53,26 @@ def test_a_mix_reads_and_writes_as_it_is_asked_and_both_engines_agree(cli: Cli) 
     assert stats["socket.reads"] / stats["socket.claims"] == pytest.approx(3, rel=0.05)
 
 
+def test_memory_is_written_when_lines_are_given_away_and_not_when_they_are_read_again(cli: Cli) -> None:
+    reads = ("--set", "workload.operation=load", "--set", "workload.region_bytes=8388352")
+    found = {}
+    for warm in (1, 131068):
+        stats = cli.json("run", "optane@remote", "lattester", *LINES, *reads, "--set", f"workload.warm={warm}")["stats"]
+        found[warm] = stats["socket.directory_writes"] / stats["socket.reads"]
+    # Those that were on their way when the pass before had ended.
+    assert found[1] > 0.95 and found[131068] < 0.01
+    told = ("--set", "memory.socket.directory=none", "--set", "workload.warm=1")
+    assert cli.json("run", "optane@remote", "lattester", *LINES, *reads, *told)["stats"]["socket.directory_writes"] == 0
+
+
 @pytest.mark.parametrize("links", [1, 2])
 def test_links_carry_no_more_than_their_lanes_do(cli: Cli, links: int) -> None:
-    sets = (*SOCKET, "--set", "memory.controllers=3", "--set", f"memory.socket.links={links}", "--set", "memory.socket.requests=128")
+    sets = (*SOCKET, "--set", "memory.controllers=3", "--set", f"memory.socket.links={links}", "--set", "memory.socket.requests=128", "--set", "memory.socket.directory=none")
     points = cli.json("curve", "cascade-lake", "--reads", "100", "--set", "workload.operations=200", *sets)
     highest = max(p["gb_per_s"] for p in points)
     # 64 bytes in three flits; of two links one has two of the three controllers, which take turns.
     most = 64 / (3 * FLIT_NS) * (1 if links == 1 else 1.5)
-    assert 0.8 < highest / most <= 1.01
+    assert 0.8 < highest / most <= 1.03
 
 
 @pytest.mark.parametrize(("machine", "workload"), [("nvdimmc-poc", "hashmap"), ("nearpm-md@cxl", "tpcc"), ("pberry@cxl", "redis-random"), ("intel@optane", "hashmap")])
@@ -88,6 +100,7 @@ def test_what_was_durable_on_the_other_socket_recovers(cli: Cli, machine: str) -
         (("optane@remote", "queue", "--set", "memory.cxl.lanes=4"), "memory.cxl.lanes: does nothing on optane@remote"),
         (("asap-rp@optane", "queue", *SOCKET), "persist path"),
         (("remote-pages", "queue", *SOCKET), "no agent is there"),
+        (("optane", "lattester", "--set", "workload.region_bytes=128"), "give at least workload.access_size = 256"),
         (("optane", "lattester", "--set", "workload.reads_per_store=1001", "--set", "workload.operation=mix"), "0 to 1000"),
     ],
 )

@@ -101,6 +101,6 @@ pub(super) fn spec(s: &Settings) -> LinkSpec {
         way: ports + own.switch_ns * own.switches,
         device: own.device_ns,
         links: 1,
-        claims: false,
+        home: None,
     }
 }

@@ -10,14 +10,15 @@
 //! Modelled: flits of slots ([`cxl`], [`socket`]). Both directions at the rate that lanes and transfers give, with what the encoding
 //! takes; messages share flits, and wait for those before them. Reads that the device has on their way at once, by credits. A time
 //! for each port, and for each switch. Commands to near-data devices, which take as many slots as a line. Lines that an agent recalls
-//! from the host. To the other socket: a line that is written without having been read (a non-temporal store) is claimed first.
+//! from the host. To the other socket: a line that is written without having been read (a non-temporal store) is claimed first, and
+//! memory is written where the line's directory lies in it.
 //!
 //! Not modelled: retries of flits, credits of writes (what the device's controllers have no room for waits there), completions of
-//! evictions and credits themselves, whose headers ride in flits that carry data; of the other socket its cores, and what its
-//! directory keeps in memory.
+//! evictions and credits themselves, whose headers ride in flits that carry data; of the other socket its cores.
 
 mod claims;
 pub mod cxl;
+mod directory;
 mod flits;
 pub mod params;
 mod ports;
@@ -29,10 +30,11 @@ mod stats;
 mod tests;
 
 pub use flits::Format;
-pub use params::{LinkSpec, TABLES, acts_with, is_linked, name, spec, statistics, tables};
+pub use params::{Home, LinkSpec, TABLES, acts_with, is_linked, name, spec, statistics, tables};
 pub use ports::LinkPorts;
 
 use claims::{Claim, Claims};
+use directory::Directory;
 use engine::{Device, Out, PortId};
 use flits::Flits;
 use protocol::{Line, Msg, Node, PostCrash, StatSink, View, messages};
@@ -54,6 +56,7 @@ pub struct MemoryLink {
     /// What waits for a credit, or for what is said of its line before it.
     waiting: VecDeque<(Time, u8, Msg)>,
     claims: Claims,
+    directory: Option<Directory>,
     reading: Vec<Reading>,
     stats: Counts,
 }
@@ -61,6 +64,7 @@ pub struct MemoryLink {
 /// A read that the device has.
 struct Reading {
     line: Line,
+    port: u8,
     /// When it has reached the device.
     there: Time,
 }
@@ -76,6 +80,7 @@ impl MemoryLink {
             up: Flits::new(spec.flit, spec.format),
             waiting: VecDeque::new(),
             claims: Claims::default(),
+            directory: spec.home.filter(|home| home.keeps_directory).map(|_| Directory::default()),
             reading: Vec::with_capacity(spec.requests),
             stats: Counts::default(),
         }
@@ -107,7 +112,7 @@ impl MemoryLink {
 
     /// Sends what waits for nothing, or claims its line.
     fn pass(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
-        if self.spec.claims && matches!(msg, Msg::Write { is_owned: false, .. }) {
+        if self.spec.home.is_some() && matches!(msg, Msg::Write { is_owned: false, .. }) {
             let there = self.down.send(now, 0) + self.spec.way;
             self.claims.ask(there, Claim { since: now, port, write: msg });
             out.wake(there, Msg::Wake);
@@ -123,6 +128,9 @@ impl MemoryLink {
             let here = self.up.send(now, 0) + self.spec.way;
             self.claims.grant(here, claim);
             out.wake(here, Msg::Wake);
+            if let Some(line) = line_of(&claim.write) {
+                self.give(now, line, claim.port, out);
+            }
         }
         while let Some(claim) = self.claims.back(now) {
             self.stats.claims += 1;
@@ -132,6 +140,14 @@ impl MemoryLink {
         self.pass_waiting(now, out);
     }
 
+    /// The device gives a line away, and writes where it keeps that.
+    fn give(&mut self, now: Time, line: Line, port: u8, out: &mut Out<'_, Msg>) {
+        if let Some(write) = self.directory.as_mut().and_then(|directory| directory.give(line)) {
+            self.stats.directory_writes += 1;
+            out.send_at(now, PortId(port), write);
+        }
+    }
+
     fn send_down(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
         let sent = self.down.send(now, self.slots(&msg));
         let there = sent + self.spec.way;
@@ -139,7 +155,10 @@ impl MemoryLink {
             self.stats.reads += 1;
             self.stats.down += sent.since(now);
             self.stats.ports += self.spec.way;
-            self.reading.push(Reading { line, there });
+            self.reading.push(Reading { line, port, there });
+        }
+        if let (Msg::Write { line, mask, .. }, Some(directory)) = (msg, &mut self.directory) {
+            directory.take_back(line, mask);
         }
         self.stats.writes += u64::from(matches!(msg, Msg::Write { .. }));
         self.stats.commands += u64::from(matches!(msg, Msg::Near(_)));
@@ -157,6 +176,7 @@ impl MemoryLink {
         if let Some(index) = self.reading.iter().position(|r| r.line == line) {
             let reading = self.reading.remove(index);
             self.stats.device += now.since(reading.there);
+            self.give(now, line, reading.port, out);
         }
         self.pass_waiting(now, out);
     }
@@ -229,7 +249,7 @@ impl Node for MemoryLink {
     fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
         let of = |flits: &Flits| (flits.count(), flits.busy());
         let (down, up) = (of(&self.down), of(&self.up));
-        if self.spec.claims {
+        if self.spec.home.is_some() {
             self.stats.of_socket(down, up, sink);
         } else {
             self.stats.of_cxl(down, up, sink);

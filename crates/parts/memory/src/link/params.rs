@@ -40,8 +40,15 @@ pub struct LinkSpec {
     pub device: Dur,
     /// Links that share a memory's controllers.
     pub links: usize,
-    /// Whether the device knows who has which line, so that a line that no cache has is claimed before it is written.
-    pub claims: bool,
+    /// What is at the other end, where that knows who has which line.
+    pub home: Option<Home>,
+}
+
+/// An end that knows who has which line, so that a line that no cache has is claimed before it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Whether it keeps that in memory.
+    pub keeps_directory: bool,
 }
 
 /// What is between the host and a memory.

@@ -4,11 +4,13 @@
 //! Intel's guide to the counters of these links divides by (64 bytes are nine slots). Of the 20 lanes of a direction 16 carry what
 //! is published as a link's rate, 20.8 GB/s at 10.4 GT/s; the others are taken for the link layer's own.
 //!
+//! The other socket keeps with each line in memory whether this one may have it: see [`super::directory`].
+//!
 //! Sources: Intel Xeon Processor Scalable Family, uncore performance monitoring reference (slots, flits); Xeon Platinum 8260
-//! (links, rate).
+//! (links, rate); Intel 64 and IA-32 Architectures Optimization Reference Manual (directory in memory, and that it is written).
 
 use super::flits::Format;
-use super::params::LinkSpec;
+use super::params::{Home, LinkSpec};
 use ::params::{Dur, Parameters, Settings, Words, ns};
 
 /// Transfers of a lane, in GT/s.
@@ -23,6 +25,15 @@ pub enum SocketRate {
     /// Ice Lake.
     #[word = "11.2"]
     Gt11_2,
+}
+
+/// Where the other socket keeps who has which of its lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum DirectoryWord {
+    /// With each line in memory.
+    Memory,
+    /// Nowhere: it asks.
+    None,
 }
 
 /// Links to the other socket.
@@ -53,6 +64,12 @@ pub struct SocketParameters {
     /// time between the other socket's port and its memory controllers, one way
     #[param(default = "6", source = "open 3..9: not published; as the own socket's", range = ns::WIRE)]
     pub home_ns: Dur,
+    /// where the other socket keeps which of its lines this one may have: memory, with each line, which is written when that changes; none, nowhere
+    #[param(
+        default = "memory",
+        source = "datasheet: Intel optimisation manual, on several processors a line's state is kept with it in memory"
+    )]
+    pub directory: DirectoryWord,
 }
 
 /// Bits of a flit.
@@ -76,6 +93,6 @@ pub(super) fn spec(s: &Settings) -> LinkSpec {
         way: own.port_ns * 2,
         device: own.home_ns,
         links: own.links,
-        claims: true,
+        home: Some(Home { keeps_directory: own.directory == DirectoryWord::Memory }),
     }
 }

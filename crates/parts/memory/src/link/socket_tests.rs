@@ -54,7 +54,7 @@ fn at_home(sent: &[(Time, Msg)]) -> (Vec<(u64, bool, Time)>, Tally) {
     let to = |node, port| Link { to: NodeId(node), port, latency: WIRE };
     let links = vec![vec![to(1, PortId(0))], vec![to(2, PortId(0)), to(0, PortId(0))], Vec::new()];
     let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
-    let mut link = MemoryLink::new(preset("memory.socket.links", "1"), ALONE.controllers, ALONE.cores);
+    let mut link = MemoryLink::new(preset("memory.socket.directory", "none"), ALONE.controllers, ALONE.cores);
     for (at, msg) in sent {
         engine.out(NodeId(0), Time::ZERO).send_at(*at, PortId(0), *msg);
     }
@@ -102,4 +102,52 @@ fn what_is_said_of_a_line_that_is_claimed_comes_after_its_write() {
         [now(write(0, false)), now(Msg::Read { line: line(0) }), now(write(1, true)), now(write(0, true))];
     let order: Vec<(u64, bool)> = at_home(&sent).0.iter().map(|found| (found.0, found.1)).collect();
     assert_eq!(order, [(1, true), (0, true), (0, false), (0, true)]);
+}
+
+/// Writes of a line's state that come to a memory, when, while the host does these things one after the other; memory answers a read
+/// 50 ns after it has come.
+fn kept(sent: &[Msg]) -> Vec<Time> {
+    let to = |node, port| Link { to: NodeId(node), port, latency: WIRE };
+    let of_link = vec![to(2, PortId(0)), to(0, PortId(0))];
+    let links = vec![vec![to(1, PortId(0))], of_link, vec![to(1, ALONE.up(0))]];
+    let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
+    let mut link =
+        MemoryLink::new(preset("memory.socket.directory", "memory"), ALONE.controllers, ALONE.cores);
+    for (n, msg) in sent.iter().enumerate() {
+        engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ns(1000) * n as u64, *msg);
+    }
+    let (mut msg, mut found) = (Msg::Wake, Vec::new());
+    while let Some((now, node, port)) = engine.next(&mut msg) {
+        match (node.0, msg) {
+            (1, _) => link.on(now, port, &msg, &mut engine.out(node, now)),
+            (2, Msg::Read { line }) => {
+                let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
+                engine.out(node, now).send(PortId(0), Dur::ns(50), reply);
+            }
+            (2, Msg::Write { mask: 0, .. }) => found.push(now),
+            _ => {}
+        }
+    }
+    let mut tally = Tally::default();
+    link.stats(Time::ZERO, &mut tally);
+    assert_eq!(tally.number("socket.directory_writes"), found.len() as f64);
+    found
+}
+
+#[test]
+fn memory_is_written_when_a_line_is_given_away_and_not_when_it_is_read_again() {
+    let read = Msg::Read { line: line(0) };
+    // There and at memory after two wires, a flit and the ports; its answer a wire and 50 ns later, and the state a wire after that.
+    let there = Time::ZERO + WIRE * 2 + FLIT + WAY;
+    assert_eq!(kept(&[read]), [there + Dur::ns(50) + WIRE * 2]);
+    assert_eq!(kept(&[read, read]).len(), 1);
+    assert_eq!(kept(&[read, write(0, true), read]).len(), 2, "it had come back");
+}
+
+#[test]
+fn memory_is_written_when_a_line_is_claimed_before_its_bytes_are_there() {
+    let claimed = kept(&[write(0, false)]);
+    assert_eq!(claimed, [Time::ZERO + WIRE * 2 + FLIT + WAY]);
+    assert_eq!(kept(&[write(0, false), write(0, false)]).len(), 2);
+    assert_eq!(kept(&[Msg::Read { line: line(0) }, write(0, false)]).len(), 1, "it had been given away");
 }

@@ -11,6 +11,7 @@ pub(super) struct Counts {
     pub(super) writes: u64,
     pub(super) commands: u64,
     pub(super) claims: u64,
+    pub(super) directory_writes: u64,
     pub(super) credits: Dur,
     pub(super) down: Dur,
     pub(super) ports: Dur,
@@ -52,6 +53,7 @@ impl Counts {
             writes: self.writes,
             commands: self.commands,
             claims: self.claims,
+            directory_writes: self.directory_writes,
             flits_out: out.0,
             flits_back: back.0,
             busy_out: out.1,
@@ -110,6 +112,8 @@ struct SocketStats {
     commands: u64,
     /// writes whose line was claimed from the other socket before
     claims: u64,
+    /// lines that the other socket wrote to its memory because they were given away
+    directory_writes: u64,
     /// flits to the other socket
     flits_out: u64,
     /// flits from the other socket

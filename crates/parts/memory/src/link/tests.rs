@@ -13,7 +13,7 @@ const ALONE: LinkPorts = LinkPorts { own: 0, controllers: 1, cores: 0 };
 
 fn of_cxl(requests: usize) -> LinkSpec {
     let (way, device) = (Dur::ns(40), Dur::ns(25));
-    LinkSpec { flit: FLIT, format: Format::CXL, requests, way, device, links: 1, claims: false }
+    LinkSpec { flit: FLIT, format: Format::CXL, requests, way, device, links: 1, home: None }
 }
 
 fn settings(sets: &[(&str, &str)]) -> Settings {

@@ -31,6 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
         "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
         "region" Region::KIND, "own", "open own: what is asked of the program", "which pages a thread has: own, 2 GiB, one thread behind the other; shared, 16 GiB of all; as if six DIMMs took turns by 4 KiB, dimm: those of one, controller: of every other, channels: of two, three apart";
+        "region_bytes" Count { min: 0, max: 1 << 31 }, "0", "open 0: what is asked of the program", "bytes of its pages over which a thread goes again and again; 0: all of them";
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
         "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, or loaded before an lfence, at the latest at the end of the access; 0: none before the end of the run";
     },
@@ -109,8 +110,15 @@ impl Region {
     }
 }
 
-/// Threads' pages are within the memory.
+/// Threads' pages are within the memory, and an access within what a thread goes over.
 fn fits(asked: &Asked<'_>) -> Result<(), String> {
+    let (over, access) =
+        (asked.settings.number("workload.region_bytes"), asked.settings.number("workload.access_size"));
+    if (1..access.next_multiple_of(LINE_BYTES)).contains(&over) {
+        return Err(format!(
+            "workload.region_bytes = {over}: an access has more; give at least workload.access_size = {access}, whole lines, or 0"
+        ));
+    }
     let memory = asked.memory_bytes.unwrap_or(u64::MAX);
     let region: Region = asked.settings.read("workload.region");
     let threads = asked.settings.number("workload.threads");
@@ -178,7 +186,10 @@ impl Accesses {
         let lines =
             |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
         let (region, thread) = (s.read::<Region>("workload.region"), c.thread as u64);
-        let bytes = region.of(thread).1;
+        let bytes = match s.number("workload.region_bytes") {
+            0 => region.of(thread).1,
+            bytes => bytes.min(region.of(thread).1),
+        };
         let is_random = s.read::<Pattern>("workload.pattern") == Pattern::Random;
         let access = s.number("workload.access_size").next_multiple_of(LINE_BYTES);
         let stride = s.number("workload.stride");
