@@ -148,6 +148,14 @@ class MemoryRefresh(TypedDict, total=False):
     trefi_ns: float | str
     trfc_ns: float | str
 
+class MemorySocket(TypedDict, total=False):
+    directory: Literal["memory", "none"]
+    home_ns: float | str
+    links: int
+    port_ns: float | str
+    rate_gt: Literal["9.6", "10.4", "11.2"]
+    requests: int
+
 class Memory(TypedDict, total=False):
     controllers: int
     cxl: MemoryCxl
@@ -158,10 +166,11 @@ class Memory(TypedDict, total=False):
     dram: MemoryDram
     interleave_bytes: int
     kind: Literal["pm", "ddr4", "ddr5", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
-    link: Literal["direct", "cxl"]
+    link: Literal["direct", "cxl", "socket"]
     optane: MemoryOptane
     pm: MemoryPm
     refresh: MemoryRefresh
+    socket: MemorySocket
 
 class Nand(TypedDict, total=False):
     bad_blocks: int
@@ -410,12 +419,13 @@ class MemoryEntry(TypedDict, total=False):
     dram: MemoryDram
     interleave_bytes: int
     kind: Literal["pm", "ddr4", "ddr5", "nearpm", "nvdimmc", "optane", "cmmh", "remote"]
-    link: Literal["direct", "cxl"]
+    link: Literal["direct", "cxl", "socket"]
     optane: MemoryOptane
     pm: MemoryPm
     refresh: MemoryRefresh
     share: int
     size: int | str
+    socket: MemorySocket
 
 class MachineKeys(TypedDict, total=False):
     cmmh: Cmmh
@@ -468,7 +478,7 @@ class WorkloadKeys(TypedDict, total=False):
     log_instructions: int
     mechanism: Literal["auto", "checkpoint", "logging", "own", "redo", "shadow", "undo-redo"]
     memory: Literal["dram", "pm"]
-    operation: Literal["load", "ntstore", "store", "store+clwb"]
+    operation: Literal["load", "mix", "ntstore", "store", "store+clwb"]
     operations: int
     page_write_back_ns: float | str
     pages: int | Literal["all", "first", "fixed"]
@@ -487,7 +497,9 @@ class WorkloadKeys(TypedDict, total=False):
     racy: bool
     range_percent: int
     read_percent: int
+    reads_per_store: int
     region: Literal["channels", "controller", "dimm", "own", "shared"]
+    region_bytes: int
     relations: int
     rw: Literal["read", "write"]
     scale_percent: int

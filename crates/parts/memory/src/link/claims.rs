@@ -56,5 +56,6 @@ impl Claims {
 }
 
 fn due(queue: &mut VecDeque<(Time, Claim)>, now: Time) -> Option<Claim> {
-    queue.pop_front_if(|(at, _)| *at <= now).map(|(_, claim)| claim)
+    let is_due = queue.front().is_some_and(|(at, _)| *at <= now);
+    if is_due { queue.pop_front().map(|(_, claim)| claim) } else { None }
 }

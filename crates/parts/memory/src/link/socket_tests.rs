@@ -118,14 +118,13 @@ fn kept(sent: &[Msg]) -> Vec<Time> {
     }
     let (mut msg, mut found) = (Msg::Wake, Vec::new());
     while let Some((now, node, port)) = engine.next(&mut msg) {
-        match (node.0, msg) {
-            (1, _) => link.on(now, port, &msg, &mut engine.out(node, now)),
-            (2, Msg::Read { line }) => {
-                let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
-                engine.out(node, now).send(PortId(0), Dur::ns(50), reply);
-            }
-            (2, Msg::Write { mask: 0, .. }) => found.push(now),
-            _ => {}
+        if node.0 == 1 {
+            link.on(now, port, &msg, &mut engine.out(node, now));
+        } else if let (2, Msg::Read { line }) = (node.0, msg) {
+            let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
+            engine.out(node, now).send(PortId(0), Dur::ns(50), reply);
+        } else if matches!(msg, Msg::Write { mask: 0, .. }) {
+            found.push(now);
         }
     }
     let mut tally = Tally::default();
