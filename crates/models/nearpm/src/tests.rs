@@ -91,7 +91,7 @@ impl Bench {
         self.dispatcher.advance(&mut effects);
         for effect in effects {
             match effect {
-                Effect::Perform { msg: Msg::Write { line, data, mask, ack }, .. } => {
+                Effect::Perform { msg: Msg::Write { line, data, mask, ack, .. }, .. } => {
                     self.image.write(line, &data, mask);
                     self.durable += usize::from(ack.is_some());
                 }

@@ -70,7 +70,7 @@ pub(super) fn finding(runs: &Runs, what: &str) -> Option<Vec<f64>> {
         "latency" => Some(latencies(runs)),
         "bandwidth" => Some(ratios(runs, is_alone)),
         "mix" => Some(ratios(runs, |row| !is_alone(row) && row.threads > 1)),
-        "mix.one-thread" => Some(ratios(runs, |row| !is_alone(row) && row.threads == 1)),
+        "mix.one" => Some(ratios(runs, |row| !is_alone(row) && row.threads == 1)),
         _ => None,
     }
 }
