@@ -79,7 +79,7 @@ fn a_write_of_a_line_that_no_cache_has_crosses_three_times_and_comes_not_before(
     // A flit for the claim and one for the word, then the line's three.
     let there = Time::ZERO + WIRE * 2 + FLIT * 5 + WAY * 3;
     assert_eq!(claimed, [(0, true, there)]);
-    assert_eq!(tally.number("socket.claims"), 1.0);
+    assert_eq!(tally.number("socket.claims") as u64, 1);
     assert!((tally.number("socket.claim_time") - (FLIT * 2 + WAY * 2).as_ns()).abs() < 1e-6);
     assert!((tally.number("socket.busy_time_out") - (FLIT * 4).as_ns()).abs() < 1e-6);
     assert!((tally.number("socket.busy_time_back") - FLIT.as_ns()).abs() < 1e-6);
@@ -129,7 +129,7 @@ fn kept(sent: &[Msg]) -> Vec<Time> {
     }
     let mut tally = Tally::default();
     link.stats(Time::ZERO, &mut tally);
-    assert_eq!(tally.number("socket.directory_writes"), found.len() as f64);
+    assert_eq!(tally.number("socket.directory_writes") as usize, found.len());
     found
 }
 
