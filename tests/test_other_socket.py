@@ -54,7 +54,7 @@ def test_a_mix_reads_and_writes_as_it_is_asked_and_both_engines_agree(cli: Cli) 
 
 
 def test_memory_is_written_when_lines_are_given_away_and_not_when_they_are_read_again(cli: Cli) -> None:
-    reads = ("--set", "workload.operation=load", "--set", "workload.region_bytes=8388352")
+    reads = ("--set", "workload.operation=load", "--set", "workload.footprint=8388352")
     found = {}
     for warm in (1, 131068):
         stats = cli.json("run", "optane@remote", "lattester", *LINES, *reads, "--set", f"workload.warm={warm}")["stats"]
@@ -100,7 +100,7 @@ def test_what_was_durable_on_the_other_socket_recovers(cli: Cli, machine: str) -
         (("optane@remote", "queue", "--set", "memory.cxl.lanes=4"), "memory.cxl.lanes: does nothing on optane@remote"),
         (("asap-rp@optane", "queue", *SOCKET), "persist path"),
         (("remote-pages", "queue", *SOCKET), "no agent is there"),
-        (("optane", "lattester", "--set", "workload.region_bytes=128"), "give at least workload.access_size = 256"),
+        (("optane", "lattester", "--set", "workload.footprint=128"), "give at least workload.access_size = 256"),
         (("optane", "lattester", "--set", "workload.reads_per_store=1001", "--set", "workload.operation=mix"), "0 to 1000"),
     ],
 )

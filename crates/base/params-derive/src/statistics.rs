@@ -152,6 +152,10 @@ impl Row {
                 (".p90", format!("{meaning} that 90 % do not exceed")),
                 (".p99", format!("{meaning} that 99 % do not exceed")),
                 (".p999", format!("{meaning} that 99.9 % do not exceed")),
+                (
+                    ".p99999",
+                    format!("{meaning} that 99.999 % do not exceed; the longest of fewer than 100,000"),
+                ),
             ];
             let own = |n: usize| self.one(&format!("{name}{}", rows[n].0), &unit("ns"), &rows[n].1, n == 0);
             return Ok((

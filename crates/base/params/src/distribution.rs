@@ -13,8 +13,8 @@ pub struct Distribution {
 }
 
 /// The shares that are told, with their words.
-pub const SHARES: [(&str, f64); 5] =
-    [("p10", 0.10), ("p50", 0.50), ("p90", 0.90), ("p99", 0.99), ("p999", 0.999)];
+pub const SHARES: [(&str, f64); 6] =
+    [("p10", 0.10), ("p50", 0.50), ("p90", 0.90), ("p99", 0.99), ("p999", 0.999), ("p99999", 0.99999)];
 
 impl Distribution {
     /// One more.

@@ -26,7 +26,7 @@ pub struct StatisticInfo {
 ///
 /// `#[statistics(prefix = "...")]` on the struct says what stands before each name, and with `sometimes` that who hands it up
 /// may leave all of it out; a field's doc comment is the meaning. A `u64` is a count, a `Dur` a time, an [`crate::Occupancy`] three rows (mean, p99, max), whose meanings
-/// follow from one ("filling of a persist buffer"), a [`crate::Distribution`] six (mean, p10 to p999); the struct gets `hand_up`, which tells a [`crate::StatSink`]. An
+/// follow from one ("filling of a persist buffer"), a [`crate::Distribution`] seven (mean, p10 to p99999); the struct gets `hand_up`, which tells a [`crate::StatSink`]. An
 /// `Option` of one is `sometimes` too: it is of a part that a machine may lack. A struct of `f64` has what a report computes, and gets `each` instead.
 ///
 /// On a field, `#[stat(..)]` takes `name` where the field's own will not do (with a dot in front, the whole name), `unit`,

@@ -11,7 +11,7 @@ pub trait StatSink {
     fn time(&mut self, name: &'static str, value: Dur);
     /// How long a buffer was how full; becomes `name.mean`, `name.p99` and `name.max`.
     fn occupancy(&mut self, name: &'static str, value: &Occupancy);
-    /// How times are distributed; becomes `name.mean`, `name.p10` and so on to `name.p999`.
+    /// How times are distributed; becomes `name.mean`, `name.p10` and so on to `name.p99999`.
     fn distribution(&mut self, name: &'static str, value: &Distribution);
 }
 

@@ -2,6 +2,7 @@
 
 mod dram_before_nand;
 mod expander;
+mod knees;
 mod optane;
 mod other_socket;
 mod rows;
@@ -63,6 +64,6 @@ fn finding(runs: &Runs, claim: &Claim, _: u64) -> Finding {
 }
 
 fn figures(runs: &Runs) -> Vec<Figure> {
-    let optane = optane::figures(runs).into_iter();
+    let optane = optane::figures(runs).into_iter().chain(knees::figures(runs));
     optane.chain(under_load::figures(runs)).chain(dram_before_nand::figures(runs)).collect()
 }

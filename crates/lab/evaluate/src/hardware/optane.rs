@@ -1,5 +1,6 @@
 //! Optane DIMMs: each row of the published tables is one run of the whole machine, and an error.
 
+use super::knees;
 use super::rows::{self, Part, Point, Row};
 use crate::Effort;
 use crate::claims::Claim;
@@ -39,7 +40,7 @@ pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError
     for (name, sets) in idle() {
         runs.add(Key::new(name, "lattester", 1), MACHINE, &sets)?;
     }
-    Ok(())
+    knees::declare(runs)
 }
 
 /// One access at a time: the runs whose mean time is published.
@@ -70,6 +71,9 @@ pub(super) fn finding(runs: &Runs, claim: &Claim, of: &str) -> Finding {
         "threads" => return points(runs, rows::by_threads(), |row| [1, 4, 24].contains(&row.threads)),
         "fence-interval" => return points(runs, rows::by_fences(), |_| true),
         _ => {}
+    }
+    if let Some(values) = knees::finding(runs, of) {
+        return Finding::Values(values);
     }
     let [most_median, most_p90] = if of == "all" { [0.08, 0.25] } else { [0.15, f64::INFINITY] };
     let is_test = |row: &Row| row.part == Part::Test;

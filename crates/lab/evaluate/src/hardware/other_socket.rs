@@ -32,7 +32,7 @@ fn sets(row: &Mixed) -> Vec<(&'static str, String)> {
     let sizes = [
         ("workload.access_size", ACCESS),
         ("workload.stride", ACCESS),
-        ("workload.region_bytes", BYTES / row.threads - ACCESS),
+        ("workload.footprint", BYTES / row.threads - ACCESS),
         ("workload.warm", BYTES / 64),
     ];
     let sizes = sizes.map(|(key, value)| (key, value.to_string()));

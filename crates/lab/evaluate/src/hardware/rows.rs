@@ -148,6 +148,12 @@ fn mixed(r: &Record<'static>) -> Option<Mixed> {
     Some(Mixed { mix, reads_per_store, is_remote, threads, gb_per_s: r.real("value")? })
 }
 
+/// Values of a figure's series by their places on its axis.
+pub(super) fn values(figure: &str, series: &str) -> Vec<(u64, f64)> {
+    let wanted = |r: &Record<'_>| r.text("figure") == Some(figure) && r.text("series") == Some(series);
+    records(FIGURES).filter(wanted).filter_map(|r| Some((r.number("x")?, r.real("value")?))).collect()
+}
+
 /// Points of a figure of one DIMM, one access after the other: what a series and a place on the axis are, operation, and bytes of an
 /// access, before a flush and before a fence, and threads.
 fn points(figure: &str, of: impl Fn(&'static str, u64) -> Option<(&'static str, [u64; 4])>) -> Vec<Point> {

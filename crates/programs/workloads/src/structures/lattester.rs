@@ -27,11 +27,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "warm" Count { min: 0, max: 10_000_000 }, "0", "open 0: what is asked of the program", "lines before the region of interest; 0: as many as fill what stands before the media, which is more for stores alone";
         "operation" Operation::KIND, "load", "open load: what is asked of the program", "what is done with the lines";
         "reads_per_store" Count { min: 0, max: 1000 }, "1", "open 1: what is asked of the program", "with mix: accesses loaded before each that is stored past the caches";
-        "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is";
+        "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is; halves: a stride apart, but the first half of each access of the footprint alone, and then the second half of each";
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
         "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
+        "footprint" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes at the beginning of a thread's pages that it accesses again and again; 0: all of them";
         "region" Region::KIND, "own", "open own: what is asked of the program", "which pages a thread has: own, 2 GiB, one thread behind the other; shared, 16 GiB of all; as if six DIMMs took turns by 4 KiB, dimm: those of one, controller: of every other, channels: of two, three apart";
-        "region_bytes" Count { min: 0, max: 1 << 31 }, "0", "open 0: what is asked of the program", "bytes of its pages over which a thread goes again and again; 0: all of them";
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
         "fence_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before an sfence, or loaded before an lfence, at the latest at the end of the access; 0: none before the end of the run";
     },
@@ -70,6 +70,17 @@ enum Operation {
 enum Pattern {
     Stride,
     Random,
+    Halves,
+}
+
+impl Pattern {
+    /// In how many parts an access is done, all first parts before all second ones.
+    fn parts(self) -> u64 {
+        match self {
+            Pattern::Stride | Pattern::Random => 1,
+            Pattern::Halves => 2,
+        }
+    }
 }
 
 /// Which pages a thread has, as the program's alignments have them.
@@ -110,13 +121,20 @@ impl Region {
     }
 }
 
-/// Threads' pages are within the memory, and an access within what a thread goes over.
+/// Threads' pages are within the memory, accesses within the footprint, and halves are whole lines.
 fn fits(asked: &Asked<'_>) -> Result<(), String> {
-    let (over, access) =
-        (asked.settings.number("workload.region_bytes"), asked.settings.number("workload.access_size"));
-    if (1..access.next_multiple_of(LINE_BYTES)).contains(&over) {
+    let [access, footprint] =
+        ["access_size", "footprint"].map(|key| asked.settings.number(&format!("workload.{key}")));
+    if (1..access.next_multiple_of(LINE_BYTES)).contains(&footprint) {
         return Err(format!(
-            "workload.region_bytes = {over}: an access has more; give at least workload.access_size = {access}, whole lines, or 0"
+            "workload.footprint = {footprint}: an access has more; give at least workload.access_size = {access}, whole lines, or 0"
+        ));
+    }
+    let pattern: Pattern = asked.settings.read("workload.pattern");
+    if !access.is_multiple_of(pattern.parts() * LINE_BYTES) {
+        return Err(format!(
+            "workload.pattern = {}: half of workload.access_size = {access} is no whole number of lines of {LINE_BYTES} bytes",
+            pattern.word()
         ));
     }
     let memory = asked.memory_bytes.unwrap_or(u64::MAX);
@@ -138,8 +156,10 @@ struct Accesses {
     operation: Operation,
     region: Region,
     thread: u64,
-    is_random: bool,
+    pattern: Pattern,
+    /// Bytes that are accessed at once, and in how many such parts those at a place are.
     access: u64,
+    parts: u64,
     stride: u64,
     /// Places where an access may begin, and bytes between them.
     places: u64,
@@ -186,12 +206,12 @@ impl Accesses {
         let lines =
             |key: &str| Some(s.number(key)).filter(|bytes| *bytes > 0).map(|b| b.div_ceil(LINE_BYTES));
         let (region, thread) = (s.read::<Region>("workload.region"), c.thread as u64);
-        let bytes = match s.number("workload.region_bytes") {
-            0 => region.of(thread).1,
-            bytes => bytes.min(region.of(thread).1),
-        };
-        let is_random = s.read::<Pattern>("workload.pattern") == Pattern::Random;
+        let pattern: Pattern = s.read("workload.pattern");
+        let is_random = pattern == Pattern::Random;
+        let all = region.of(thread).1;
+        let bytes = Some(s.number("workload.footprint")).filter(|b| *b > 0).map_or(all, |b| b.min(all));
         let access = s.number("workload.access_size").next_multiple_of(LINE_BYTES);
+        let parts = pattern.parts();
         let stride = s.number("workload.stride");
         // Accesses at random begin at multiples of the power of two that their size has, a page's at most.
         let apart = if is_random { (access & access.wrapping_neg()).min(PAGE_BYTES) } else { stride.max(1) };
@@ -201,8 +221,9 @@ impl Accesses {
             operation,
             region,
             thread,
-            is_random,
-            access,
+            pattern,
+            access: access / parts,
+            parts,
             stride,
             places,
             apart,
@@ -218,7 +239,7 @@ impl Accesses {
         };
         // Threads that have run for seconds are no longer in step: each is somewhere within an access.
         accesses.here = accesses.next();
-        accesses.begun = accesses.random.below(access / LINE_BYTES);
+        accesses.begun = accesses.random.below(accesses.access / LINE_BYTES);
         accesses
     }
 
@@ -237,7 +258,11 @@ impl Accesses {
 
     /// How often each line is accessed, at most 64 times.
     fn repeats(&self) -> u64 {
-        if self.is_random { 1 } else { self.access.div_ceil(self.stride.max(LINE_BYTES)).min(64) }
+        if self.pattern == Pattern::Random {
+            1
+        } else {
+            self.access.div_ceil(self.stride.max(LINE_BYTES)).min(64)
+        }
     }
 
     /// So many lines at most, access by access, until `ends`; gives how many.
@@ -253,10 +278,11 @@ impl Accesses {
 
     fn next(&mut self) -> u64 {
         self.number += 1;
-        if self.is_random {
+        if self.pattern == Pattern::Random {
             return self.random.below(self.places) * self.apart;
         }
-        (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES
+        let part = self.number / self.places % self.parts;
+        (self.number % self.places * self.stride) / LINE_BYTES * LINE_BYTES + part * self.access
     }
 
     /// Where a line of the present access is.
