@@ -49,42 +49,42 @@ pub(crate) struct DimmParameters {
     #[param(default = "64", source = "paper: Yang et al. (FAST 2020) §5.3", min = 1, max = 4096)]
     pub(crate) buffer_blocks: usize,
     /// time that a line keeps the bus between controller and DIMM busy
-    #[param(default = "3.5", source = "fitted to hardware.optane.load.fit: one DIMM, reads one after the other; a line in 4 cycles of DDR4-2666 is 3 ns", range = ns::SERVICE)]
+    #[param(default = "3.3", source = "fitted to hardware.optane.load.fit: one DIMM, reads one after the other; a line in 4 cycles of DDR4-2666 is 3 ns", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time that the buffer takes for a line that is written to it
-    #[param(default = "24", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
+    #[param(default = "25", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
     pub(crate) line_ns: Dur,
     /// time that a block all of whose lines have been written waits before it goes to the media
-    #[param(default = "800", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
+    #[param(default = "760", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
     pub(crate) linger_ns: Dur,
     /// time from then on until the block is in the media. The buffer has its lines until then; once it is whole again it waits for what was there before, and who reads it waits too
-    #[param(default = "3400", source = "measured: Yang et al. (FAST 2020), 2,048 bytes stored and flushed again and again take 3.4 us each time", range = ns::NS)]
+    #[param(default = "3240", source = "measured: Yang et al. (FAST 2020), 2,048 bytes stored and flushed again and again take 3.24 us each time", range = ns::NS)]
     pub(crate) settle_ns: Dur,
     /// time from the controller's request to the data of a line that the buffer holds
     #[param(
-        default = "84",
+        default = "70",
         source = "fitted to hardware.optane.idle.fit: reads one after the other",
         range = ns::NS
     )]
     pub(crate) hit_ns: Dur,
     /// time from the start of a block's read to the block in the buffer
     #[param(
-        default = "125",
+        default = "120",
         source = "fitted to hardware.optane.idle.fit: reads at random",
         range = ns::NS
     )]
     pub(crate) array_ns: Dur,
     /// time that the media is busy with the read of a block
-    #[param(default = "38.2", source = "fitted to hardware.optane.load.fit: one DIMM, three threads and more", range = ns::SERVICE)]
+    #[param(default = "36.4", source = "fitted to hardware.optane.load.fit: one DIMM, three threads and more", range = ns::SERVICE)]
     pub(crate) read_service_ns: Dur,
     /// time that the media is busy with the write of a block
-    #[param(default = "113", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
+    #[param(default = "108", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
-    #[param(default = "110", source = "fitted to hardware.optane.load.fit: the curves of one DIMM", range = ns::NS)]
+    #[param(default = "105", source = "fitted to hardware.optane.load.fit: the curves of one DIMM", range = ns::NS)]
     pub(crate) ahead_ns: Dur,
     /// writes of blocks that a DIMM takes ahead, before which reads go; a line that would wait longer stays with the controller
-    #[param(default = "1100", source = "fitted to hardware.optane.store+clwb.fit: one thread on six DIMMs; ten blocks", range = ns::NS)]
+    #[param(default = "1050", source = "fitted to hardware.optane.store+clwb.fit: one thread on six DIMMs; ten blocks", range = ns::NS)]
     pub(crate) writes_ahead_ns: Dur,
     /// bytes of media whose translation is at hand
     #[param(default = "16 MiB", source = "paper: Wang et al. (MICRO 2020), the second knee of reads", min = 1 << 14, max = 1 << 40, bytes)]
@@ -105,7 +105,7 @@ pub(crate) struct DimmParameters {
 #[parameters(prefix = "memory.optane")]
 pub(crate) struct ControllerParameters {
     /// time from a write's acceptance to its acknowledgement
-    #[param(default = "40", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
+    #[param(default = "36", source = "fitted to hardware.optane.idle.fit: non-temporal stores", range = ns::NS)]
     pub(crate) acknowledge_ns: Dur,
     /// writes that the write pending queue of a DIMM's controller holds
     #[param(

@@ -43,21 +43,21 @@ pub(super) fn declare(runs: &mut Runs, effort: Effort) -> Result<(), ConfigError
     knees::declare(runs)
 }
 
-/// One access at a time: the runs whose mean time is published.
+/// One access at a time, with the fence that was timed with it: the runs whose mean time is published.
 pub(super) fn idle() -> [(&'static str, Vec<(&'static str, String)>); 3] {
-    let of = |operation: &str, pattern: &str, rest: (&'static str, &str)| {
+    let of = |operation: &str, pattern: &str| {
         vec![
             ("workload.operation", operation.to_string()),
             ("workload.pattern", pattern.to_string()),
             ("workload.access_size", "64".to_string()),
             ("workload.stride", "64".to_string()),
-            (rest.0, rest.1.to_string()),
+            ("workload.fence_size", "64".to_string()),
         ]
     };
     [
-        ("reads one after the other", of("load", "stride", ("cpu.outstanding_misses", "1"))),
-        ("reads at random", of("load", "random", ("cpu.outstanding_misses", "1"))),
-        ("non-temporal stores", of("ntstore", "stride", ("workload.fence_size", "64"))),
+        ("reads one after the other", of("load", "stride")),
+        ("reads at random", of("load", "random")),
+        ("non-temporal stores", of("ntstore", "stride")),
     ]
 }
 
@@ -92,20 +92,20 @@ pub(super) fn finding(runs: &Runs, claim: &Claim, of: &str) -> Finding {
     Finding::Statement { holds, because }
 }
 
-/// Bandwidths of a figure's points, GB/s.
+/// Bandwidths of a figure's points in its unit, which is GiB/s.
 fn points(runs: &Runs, of: Vec<Point>, wanted: impl Fn(&Row) -> bool) -> Finding {
     let rows = of.iter().map(|point| &point.row).filter(|row| wanted(row));
-    Finding::Values(rows.map(|row| simulated(runs, row) / 1e3).collect())
+    Finding::Values(rows.map(|row| simulated(runs, row) * rows::MIB / rows::GIB).collect())
 }
 
 /// How far a row's bandwidth is from the measured one, as a share of that.
 fn error(runs: &Runs, row: &Row) -> f64 {
-    simulated(runs, row) / row.mb_per_s - 1.0
+    simulated(runs, row) / row.mib_per_s - 1.0
 }
 
-/// MB/s.
+/// MiB/s, as the program that measured would have told them.
 fn simulated(runs: &Runs, row: &Row) -> f64 {
-    runs.get(&row.name(), "lattester", row.threads, BANDWIDTH) / 1e6
+    row.told(runs.get(&row.name(), "lattester", row.threads, BANDWIDTH))
 }
 
 /// How far rows are from what was measured, as shares of that.
@@ -177,12 +177,12 @@ fn all(runs: &Runs, rows: &[Kind]) -> Grid {
     rows.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
     let line = |(error, row): &(f64, &Row)| {
         let words = [row.name(), row.part.name().into()].map(Cell::Text);
-        let numbers = [row.mb_per_s, simulated(runs, row), *error].map(Cell::Number);
+        let numbers = [row.mib_per_s, simulated(runs, row), *error].map(Cell::Number);
         words.into_iter().chain(numbers).collect()
     };
     Grid {
         title: "Optane: each row".into(),
-        caption: "Bandwidths in MB/s; the error is a share of the measured one, and rows are in its order."
+        caption: "Bandwidths in MiB/s; the error is a share of the measured one, and rows are in its order."
             .into(),
         head: ["row", "marked", "measured", "simulated", "error"].map(String::from).to_vec(),
         rows: rows.iter().map(line).collect(),
@@ -196,7 +196,8 @@ pub(super) fn figures(runs: &Runs) -> [Figure; 2] {
     let mut residuals = Vec::new();
     for point in &points {
         let (row_, threads) = (&point.row, point.row.threads);
-        let [measured, ours] = [row_.mb_per_s / 1e3, simulated(runs, row_) / 1e3];
+        let [measured, ours] =
+            [row_.mib_per_s, simulated(runs, row_)].map(|rate| rate * rows::MIB / rows::GIB);
         bandwidths.push(row("", &format!("{}, measured", point.series), x(threads), measured));
         bandwidths.push(row("", &format!("{}, simulated", point.series), x(threads), ours));
         residuals.push(row("", point.series, x(threads), (ours / measured - 1.0) * 100.0));
@@ -209,7 +210,7 @@ pub(super) fn figures(runs: &Runs) -> [Figure; 2] {
         name: "optane-threads",
         title: "Bandwidth of one DIMM by threads",
         caption: "Measured (Yang et al., FAST 2020) and simulated.",
-        axis: "GB/s",
+        axis: "GiB/s",
         x: "threads",
         order: &both,
     };

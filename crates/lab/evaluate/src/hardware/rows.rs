@@ -7,13 +7,28 @@ const FIGURES: &str = include_str!("../../../../../validation/hardware/optane-fi
 
 /// Repeated runs of a row that differ by more than this share of their median say little.
 const MOST_SPREAD: f64 = 0.25;
-/// Rows below are of runs that ended at once.
-const LEAST_MB_PER_S: f64 = 50.0;
+/// Rows below, in MiB/s, are of runs that ended at once.
+const LEAST_MIB_PER_S: f64 = 50.0;
+/// The unit of the tables: every second the program that measured told the bytes of all threads in these. Rates of threads, in
+/// whole batches, are multiples of 6.4 for that reason.
+pub(super) const MIB: f64 = 1_048_576.0;
+/// The unit of the published figures, by which bandwidths stand there that the tables have too: 6,668.8 is 6.51.
+pub(super) const GIB: f64 = 1024.0 * MIB;
+/// Seconds of a run, as the program's scripts have it.
+const RUN_S: f64 = 5.0;
+/// Bytes after which a thread looks whether it is to stop. Only then what it has done since it looked last is counted, so that of
+/// a run's bytes those of a batch that it did not end are missing.
+const BATCH: u64 = 32 << 20;
+/// The batches of the flush table are a fourth of that, or an access, and those of which DIMMs a thread has so many accesses.
+const FLUSH_SHARE: u64 = 4;
+const ALIGNMENT_BATCH: u64 = 4096;
+/// Bytes of a thread's region, to whose end strides go.
+const REGION: u64 = 2 << 30;
 /// Runs of which DIMMs a thread has were fenced after each access where there were more threads: an access of a line took an idle
 /// read, and one of four no longer.
 const UNFENCED_THREADS: u64 = 6;
-/// The same of runs of loads one after the other on six DIMMs with so many threads: 64 bytes took each thread 217 ns there, 128
-/// bytes 294 and 256 bytes 417, with ten threads as with 24, and a tenth of that with one more or one less.
+/// The same of runs of loads one after the other on six DIMMs with so many threads: 64 bytes took each thread 207 ns there, 128
+/// bytes 280 and 256 bytes 397, with ten threads as with 24, and a tenth of that with one more or one less.
 const FENCED_THREADS: [u64; 9] = [6, 10, 12, 14, 18, 20, 22, 23, 24];
 
 /// A thread has 2 GiB of its own.
@@ -48,8 +63,10 @@ pub(super) struct Row {
     pub(super) region: &'static str,
     pub(super) threads: u64,
     pub(super) dimms: u64,
-    pub(super) mb_per_s: f64,
+    pub(super) mib_per_s: f64,
     pub(super) part: Part,
+    /// Bytes of a thread that were counted at once; none where a value is no single run's.
+    batch: Option<u64>,
 }
 
 /// A point of a published figure.
@@ -65,6 +82,14 @@ impl Row {
         format!(
             "{operation} {pattern} {access}/{stride} clwb {clwb} fence {fence}, {threads} threads, {dimms} DIMMs, pages {region}"
         )
+    }
+
+    /// MiB/s that the program tells where memory moves so many bytes in a second: those of whole batches of each thread.
+    pub(super) fn told(&self, bytes_per_s: f64) -> f64 {
+        let of_run = bytes_per_s * RUN_S / self.threads as f64;
+        let counted =
+            self.batch.map_or(of_run, |batch| (of_run / batch as f64).floor().max(1.0) * batch as f64);
+        counted * self.threads as f64 / RUN_S / MIB
     }
 
     /// What it sets.
@@ -86,14 +111,14 @@ impl Row {
 pub(super) fn all() -> Vec<Row> {
     let bandwidth = records(BANDWIDTH).filter_map(|r| bandwidth_row(&r));
     let flush = records(FLUSH).filter_map(|r| flush_row(&r));
-    bandwidth.chain(flush).filter(|row| row.mb_per_s >= LEAST_MB_PER_S).collect()
+    bandwidth.chain(flush).filter(|row| row.mib_per_s >= LEAST_MIB_PER_S).collect()
 }
 
 /// Every row that says which DIMMs a thread has.
 pub(super) fn alignments() -> Vec<Row> {
     records(ALIGNMENT)
         .filter_map(|r| alignment_row(&r))
-        .filter(|row| row.mb_per_s >= LEAST_MB_PER_S)
+        .filter(|row| row.mib_per_s >= LEAST_MIB_PER_S)
         .collect()
 }
 
@@ -161,7 +186,7 @@ fn points(figure: &str, of: impl Fn(&'static str, u64) -> Option<(&'static str, 
         let series = r.text("series")?;
         let (operation, [access, clwb, fence, threads]) = of(series, r.number("x")?)?;
         let (pattern, part) = ("stride", Part::Test);
-        let mb_per_s = r.real("value")? * 1e3;
+        let mib_per_s = r.real("value")? * GIB / MIB;
         let region = OWN;
         let row = Row {
             operation,
@@ -173,8 +198,9 @@ fn points(figure: &str, of: impl Fn(&'static str, u64) -> Option<(&'static str, 
             region,
             threads,
             dimms: 1,
-            mb_per_s,
+            mib_per_s,
             part,
+            batch: None,
         };
         Some(Point { series, row })
     };
@@ -191,7 +217,10 @@ fn bandwidth_row(r: &Record<'static>) -> Option<Row> {
     let row = r.row(r.operation()?, pattern, stride, [0, 0])?;
     let of_loads = row.operation == "load" && row.dimms == 6 && stride == row.access;
     let is_fenced = of_loads && FENCED_THREADS.contains(&row.threads);
-    Some(Row { fence: if is_fenced { row.access } else { 0 }, ..row })
+    // A batch ends with the region, too, in which it has the places of its accesses.
+    let most = REGION.checked_div(stride).unwrap_or(u64::MAX);
+    let batch = Some((BATCH / row.access).min(most) * row.access);
+    Some(Row { fence: if is_fenced { row.access } else { 0 }, batch, ..row })
 }
 
 /// Accesses at random within what a thread has; DIMMs that do not take turns are a page's too, since no access is longer.
@@ -208,7 +237,7 @@ fn alignment_row(r: &Record<'static>) -> Option<Row> {
     let is_fenced = kind < 5 && r.number("threads")? > UNFENCED_THREADS;
     let fence = if is_fenced { r.number("access_size")? } else { 0 };
     let row = r.row_on(6, r.operation()?, "random", 0, [0, fence])?;
-    Some(Row { region, ..row })
+    Some(Row { region, batch: Some(ALIGNMENT_BATCH * row.access), ..row })
 }
 
 /// Rows of `op` 1 are the same stores and flushes in accesses at random, as the program that measured says.
@@ -216,7 +245,9 @@ fn flush_row(r: &Record<'static>) -> Option<Row> {
     let sizes = [r.number("clwb_size")?, r.number("fence_size")?];
     let (pattern, stride) =
         if r.number("op")? == 1 { ("random", 0) } else { ("stride", r.number("access_size")?) };
-    r.row("store+clwb", pattern, stride, sizes)
+    let row = r.row("store+clwb", pattern, stride, sizes)?;
+    let batch = (BATCH / FLUSH_SHARE / row.access).max(1) * row.access;
+    Some(Row { batch: Some(batch), ..row })
 }
 
 /// A line of a table, by its columns.
@@ -281,9 +312,35 @@ impl<'a> Record<'a> {
             region: OWN,
             threads: self.number("threads")?,
             dimms,
-            mb_per_s: self.real("mb_per_s")?,
+            mib_per_s: self.real("mb_per_s")?,
             part: if self.text("part")? == "fit" { Part::Fit } else { Part::Test },
+            batch: None,
         };
         (self.real("spread")? <= MOST_SPREAD).then_some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_thread_does_of_a_batch_that_it_does_not_end_is_not_told() {
+        let of = |batch| Row { batch, threads: 2, ..all().remove(0) };
+        let [short, whole, more] = [31.0, 32.0, 47.9].map(|mib| 2.0 * mib * MIB / RUN_S);
+        let told = |row: &Row| [short, whole, more].map(|rate| (row.told(rate) * 10.0).round() as u64);
+        assert_eq!(told(&of(Some(BATCH))), [128; 3]);
+        assert_eq!(told(&of(Some(BATCH / 2))), [64, 128, 128]);
+        assert_eq!(told(&of(None)), [124, 128, 192]);
+    }
+
+    #[test]
+    fn runs_of_many_slow_threads_are_of_few_batches() {
+        let slow = |row: &&Row| row.threads > 22 && row.mib_per_s < 30.0 * row.threads as f64;
+        let rows = all();
+        let of_batches = |row: &Row| row.mib_per_s / row.threads as f64 * RUN_S * MIB / BATCH as f64;
+        let all: Vec<f64> = rows.iter().filter(slow).map(of_batches).collect();
+        let whole = all.iter().filter(|n| (*n - n.round()).abs() < 0.02).count();
+        assert!(whole * 5 > all.len() * 3, "{whole} of {}", all.len());
     }
 }

@@ -144,6 +144,6 @@ fn what_counts_as_a_devices_bandwidth_has_reached_the_device() {
         work.set(&format!("workload.{key}"), value).unwrap();
     }
     let report = run(&machine, &work, &RunOptions::default()).unwrap();
-    let blocks = report.get("optane.block_writes").unwrap() * 113.0;
+    let blocks = report.get("optane.block_writes").unwrap() * 108.0;
     assert!(blocks < 1.1 * report.time.as_ns(), "{blocks} ns of writes in {:?}", report.time);
 }
