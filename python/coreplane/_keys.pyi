@@ -462,6 +462,7 @@ class WorkloadKeys(TypedDict, total=False):
     fields: int
     file_bytes: int | str
     fill_ns: float | str
+    footprint: int
     gap_ns: float | str
     hosts: int
     initial_depth: int
@@ -485,7 +486,7 @@ class WorkloadKeys(TypedDict, total=False):
     passes: int
     passthrough: bool
     patience_ns: float | str
-    pattern: Literal["random", "sequential", "stride", "zipfian"]
+    pattern: Literal["halves", "random", "sequential", "stride", "zipfian"]
     pause_ns: float | str
     pm: Literal["all", "ranges"]
     pointer_reach: int
