@@ -81,9 +81,9 @@ fn latencies(runs: &Runs) -> Vec<f64> {
     super::optane::idle().iter().map(|(access, _)| speed(false, access) / speed(true, access)).collect()
 }
 
-/// GB/s.
+/// GiB/s.
 fn simulated(runs: &Runs, row: &Mixed) -> f64 {
-    runs.get(&name(row), "lattester", row.threads, BANDWIDTH) / 1e9
+    runs.get(&name(row), "lattester", row.threads, BANDWIDTH) / rows::GIB
 }
 
 /// Rows of the other socket, each over the same row of the own.
@@ -115,11 +115,11 @@ pub(super) fn table(runs: &Runs) -> Grid {
         let [own, remote] = pair;
         let numbers = [
             own.threads as f64,
-            own.gb_per_s,
+            own.gib_per_s,
             ours(own),
-            remote.gb_per_s,
+            remote.gib_per_s,
             ours(remote),
-            ratio(pair, |row| row.gb_per_s),
+            ratio(pair, |row| row.gib_per_s),
             ratio(pair, ours),
         ];
         std::iter::once(Cell::Text(own.mix.into())).chain(numbers.map(Cell::Number)).collect()
@@ -136,7 +136,7 @@ pub(super) fn table(runs: &Runs) -> Grid {
     ];
     Grid {
         title: "Optane: DIMMs of the own socket and of the other".into(),
-        caption: "Bandwidths in GB/s; six DIMMs, accesses of 256 bytes one after the other, over 32 MiB again and again; writes are non-temporal stores.".into(),
+        caption: "Bandwidths in GiB/s; six DIMMs, accesses of 256 bytes one after the other, over 32 MiB again and again; writes are non-temporal stores.".into(),
         head: head.map(String::from).to_vec(),
         rows: pairs().iter().map(line).collect(),
     }
@@ -151,7 +151,7 @@ mod tests {
         let pairs = pairs();
         assert_eq!((rows::mixes().len(), pairs.len()), (24, 12));
         let shares: Vec<u64> =
-            pairs.iter().map(|pair| (ratio(pair, |row| row.gb_per_s) * 1e3).round() as u64).collect();
+            pairs.iter().map(|pair| (ratio(pair, |row| row.gib_per_s) * 1e3).round() as u64).collect();
         // Reads alone; then ever more writes; writes alone: one thread and four of each.
         assert_eq!(shares[..2], [919, 910]);
         assert_eq!(shares[10..], [409, 437]);

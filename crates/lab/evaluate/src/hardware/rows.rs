@@ -153,7 +153,7 @@ pub(super) struct Mixed {
     pub(super) reads_per_store: Option<u64>,
     pub(super) is_remote: bool,
     pub(super) threads: u64,
-    pub(super) gb_per_s: f64,
+    pub(super) gib_per_s: f64,
 }
 
 /// Bandwidth of six DIMMs of the own socket and of the other, by reads and writes.
@@ -170,7 +170,7 @@ fn mixed(r: &Record<'static>) -> Option<Mixed> {
         both => Some(both.strip_prefix("R:W (")?.strip_suffix(":1)")?.parse().ok()?),
     };
     let (is_remote, threads) = (socket == "remote", threads.parse().ok()?);
-    Some(Mixed { mix, reads_per_store, is_remote, threads, gb_per_s: r.real("value")? })
+    Some(Mixed { mix, reads_per_store, is_remote, threads, gib_per_s: r.real("value")? })
 }
 
 /// Values of a figure's series by their places on its axis.
