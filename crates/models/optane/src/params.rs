@@ -49,7 +49,7 @@ pub(crate) struct DimmParameters {
     #[param(default = "64", source = "paper: Yang et al. (FAST 2020) §5.3", min = 1, max = 4096)]
     pub(crate) buffer_blocks: usize,
     /// time that a line keeps the bus between controller and DIMM busy
-    #[param(default = "3.3", source = "fitted to hardware.optane.load.fit: one DIMM, reads one after the other; a line in 4 cycles of DDR4-2666 is 3 ns", range = ns::SERVICE)]
+    #[param(default = "3", source = "datasheet: DDR4-2666, a line in four cycles", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time that the buffer takes for a line that is written to it
     #[param(default = "25", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
@@ -81,7 +81,7 @@ pub(crate) struct DimmParameters {
     #[param(default = "108", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
-    #[param(default = "105", source = "fitted to hardware.optane.load.fit: the curves of one DIMM", range = ns::NS)]
+    #[param(default = "108", source = "open 54..216: not published, half to twice; stands at the write of a block", range = ns::NS)]
     pub(crate) ahead_ns: Dur,
     /// writes of blocks that a DIMM takes ahead, before which reads go; a line that would wait longer stays with the controller
     #[param(default = "1050", source = "fitted to hardware.optane.store+clwb.fit: one thread on six DIMMs; ten blocks", range = ns::NS)]
