@@ -500,7 +500,6 @@ class WorkloadKeys(TypedDict, total=False):
     read_percent: int
     reads_per_store: int
     region: Literal["channels", "controller", "dimm", "own", "shared"]
-    region_bytes: int
     relations: int
     rw: Literal["read", "write"]
     scale_percent: int
