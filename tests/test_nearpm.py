@@ -33,7 +33,7 @@ def test_devices_on_optane_wait_for_its_blocks(cli: Cli) -> None:
     own, optane = (cli.json("run", machine, *small)["stats"] for machine in ("nearpm-md", "nearpm-md@optane"))
     same = ("neardata.requests", "neardata.lines_copied", "cpu.operations")
     assert [own[name] for name in same] == [optane[name] for name in same]
-    # Blocks of four lines: no more are written than lines, and media that take 113 ns for each take longer than 8 ns a line.
+    # Blocks of four lines: no more are written than lines, and media that take 108 ns for each take longer than 8 ns a line.
     assert 0 < optane["optane.block_writes"] <= optane["memory.writes"]
     assert optane["neardata.region_time_ns"] > own["neardata.region_time_ns"]
     assert "memory.pm.read_ns: does nothing on nearpm-md@optane" in cli.refuses("run", "nearpm-md@optane", *small, *sets("memory.pm.read_ns=90"))

@@ -153,6 +153,12 @@ pub trait MemoryKind: Sync {
         None
     }
 
+    /// Whether a write of none of a line's bytes, by which another socket keeps who has the line, costs it a write. Where it does not,
+    /// nothing is kept there.
+    fn keeps_directory(&self) -> bool {
+        true
+    }
+
     /// Why nothing of it is left when the power fails; none where it is persistent.
     fn is_volatile(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;

@@ -335,7 +335,10 @@ impl Plan<'_> {
 
     /// A link of a memory.
     fn memory_link(&self, which: (usize, usize)) -> MemoryLink {
-        MemoryLink::new(link::spec(&self.entries[which.0].settings), self.behind(which).count(), self.cores)
+        let Entry { kind, settings, .. } = &self.entries[which.0];
+        let spec = link::spec(settings);
+        let spec = if kind.keeps_directory() { spec } else { spec.without_directory() };
+        MemoryLink::new(spec, self.behind(which).count(), self.cores)
     }
 
     /// The link that a controller is behind, and its ports for this controller.

@@ -197,8 +197,9 @@ fn check_link(entry: &Entry, around: &Around<'_>) -> Result<(), String> {
     let most = MOST_BEHIND_A_LINK * links;
     if controllers > most {
         let behind = if links == 1 { "one link".into() } else { format!("{links} links") };
+        let more = if word == "socket" { ", or more links (memory.socket.links)" } else { "" };
         return Err(format!(
-            "memory.link = {word}: {controllers} controllers behind {behind}; give 1 to {most}"
+            "memory.link = {word}: {controllers} controllers behind {behind}; give 1 to {most}{more}"
         ));
     }
     Ok(())

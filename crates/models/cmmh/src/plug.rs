@@ -69,6 +69,11 @@ impl MemoryKind for DramBeforeNand {
         own_channel(around.settings).map(|_| ())
     }
 
+    /// What it takes in are pages with bytes.
+    fn keeps_directory(&self) -> bool {
+        false
+    }
+
     fn controllers(&self, _: &Settings) -> usize {
         1
     }

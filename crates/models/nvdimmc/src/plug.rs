@@ -75,6 +75,11 @@ impl MemoryKind for NvdimmC {
         bus(s).map(|_| ())
     }
 
+    /// What it takes in are pages with bytes.
+    fn keeps_directory(&self) -> bool {
+        false
+    }
+
     fn controllers(&self, _: &Settings) -> usize {
         1
     }

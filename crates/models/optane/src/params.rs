@@ -96,7 +96,7 @@ pub(crate) struct DimmParameters {
     #[param(default = "65536", source = "open 40000..400000: a tail at 99.999 % of writes of 256 B and none at 99.99 %; stands at 65536, a power of two", min = 64, max = 1 << 40)]
     pub(crate) wear_writes: u64,
     /// time that a DIMM stands still for that
-    #[param(default = "52000", source = "measured: Yang et al. (FAST 2020), 99.999 % of writes to a hot spot take 51 to 53 us", range = ns::NS)]
+    #[param(default = "52000", source = "measured: Yang et al. (FAST 2020), 99.999 % of writes to a hot spot take 48 to 53 us", range = ns::NS)]
     pub(crate) wear_stall_ns: Dur,
 }
 

@@ -1,12 +1,12 @@
 //! Where Optane's figures bend: how much the media write by the region that is written half a block at a time, and how long the
 //! slowest writes to a region take.
 
+use super::optane::MACHINE;
 use super::rows;
 use crate::figure::{Figure, Lines, row};
 use crate::runs::{Key, Runs};
 use machine::ConfigError;
 
-const MACHINE: &str = "optane";
 const PROGRAM: &str = "lattester";
 /// Points of the amplification's figure are these, and so is a series of the tail's.
 const AMPLIFICATION: &str = "write-amplification-by-region";
@@ -17,7 +17,7 @@ const KNEE: [u64; 7] = [10_240, 12_288, 14_336, 16_384, 18_432, 20_480, 22_528];
 const MEET: f64 = 1.2;
 /// A region has no tail where the slowest write in 100,000 takes less, in us; published are 18 and more, or .4 and less.
 const NONE_US: f64 = 1.0;
-/// Bytes of the largest region whose tail is run: beyond, nothing changes.
+/// Bytes of the largest region whose tail is run: beyond, no write waits for a move.
 const LARGEST_TAIL: u64 = 1 << 20;
 /// Lines written to a region for its tail: 250,000 writes, of which the slowest three are beyond 99.999 %.
 const TAIL_LINES: u64 = 1_000_000;

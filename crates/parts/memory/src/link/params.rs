@@ -44,6 +44,14 @@ pub struct LinkSpec {
     pub home: Option<Home>,
 }
 
+impl LinkSpec {
+    /// The same to an end that keeps nothing in memory.
+    #[must_use]
+    pub fn without_directory(self) -> LinkSpec {
+        LinkSpec { home: self.home.map(|_| Home { keeps_directory: false }), ..self }
+    }
+}
+
 /// An end that knows who has which line, so that a line that no cache has is claimed before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Home {

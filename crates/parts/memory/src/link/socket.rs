@@ -43,7 +43,7 @@ pub struct SocketParameters {
     /// transfers of a lane in GT/s; 16 lanes of a direction carry data
     #[param(default = "10.4", source = "datasheet: Xeon Platinum 8260")]
     pub rate_gt: SocketRate,
-    /// links, between which the memory's controllers are shared in turn
+    /// links, no more than there are controllers, between which the memory's controllers are shared in turn
     #[param(
         default = "2",
         source = "open 2|3: the processor has three, and boards of two sockets wire two or three",

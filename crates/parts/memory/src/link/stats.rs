@@ -124,7 +124,7 @@ struct SocketStats {
     /// time that links from the other socket carried flits, summed over links
     #[stat(name = "busy_time_back")]
     busy_back: Dur,
-    /// time that reads waited for a credit, summed over reads
+    /// time that reads waited for a credit, or behind a line that was claimed, summed over reads
     #[stat(name = "credit_time")]
     credits: Dur,
     /// time until a read's request had left the own socket, for flits before it and its own, summed over reads
