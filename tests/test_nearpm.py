@@ -37,7 +37,7 @@ def test_devices_on_optane_wait_for_its_blocks(cli: Cli) -> None:
     assert 0 < optane["optane.block_writes"] <= optane["memory.writes"]
     assert optane["neardata.region_time_ns"] > own["neardata.region_time_ns"]
     assert "memory.pm.read_ns: does nothing on nearpm-md@optane" in cli.refuses("run", "nearpm-md@optane", *small, *sets("memory.pm.read_ns=90"))
-    assert "fixed, optane" in cli.refuses("run", "nearpm-md", *small, *sets("neardata.media=ddr4"))
+    assert "fixed, dimm" in cli.refuses("run", "nearpm-md", *small, *sets("neardata.media=ddr4"))
     cli("crash", "nearpm-md@optane", "hashmap", "--every", 50, "--points", 30, "--images", 8, *sets("workload.operations=20"))
 
 

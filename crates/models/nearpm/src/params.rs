@@ -35,8 +35,8 @@ pub enum HostWrites {
 pub enum NearMedia {
     /// Media of constant times.
     Fixed,
-    /// Optane DIMMs.
-    Optane,
+    /// DIMMs with buffers of blocks.
+    Dimm,
 }
 
 /// The devices, their links, and the port that commands pass.
@@ -49,7 +49,7 @@ pub struct NearParameters {
     /// devices, over which memory is interleaved
     #[param(default = "2", source = "paper: NearPM §7", min = 1, max = 16, power_of_two)]
     pub devices: u64,
-    /// what a device keeps its data in. fixed: media of constant times; optane: a DIMM with its buffer
+    /// what a device keeps its data in. fixed: media of constant times; dimm: a module with a buffer of blocks
     #[param(default = "fixed", source = "paper: NearPM §7")]
     pub media: NearMedia,
     /// units of each device

@@ -54,7 +54,7 @@ impl NearMemory {
     fn media(&self, s: &Settings) -> Option<&'static dyn MediaKind> {
         let named = match s.read("neardata.media") {
             NearMedia::Fixed => return None,
-            NearMedia::Optane => "optane",
+            NearMedia::Dimm => "dimm",
         };
         self.media.iter().copied().find(|media| media.name() == named)
     }

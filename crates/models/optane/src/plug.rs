@@ -31,7 +31,7 @@ struct DimmMedia;
 
 impl MediaKind for DimmMedia {
     fn name(&self) -> &'static str {
-        Optane.name()
+        "dimm"
     }
 
     fn tables(&self) -> &'static [&'static [Param]] {

@@ -4,7 +4,7 @@
 //! Sources: the Compute Express Link specification 2.0, chapters 3 and 4 (68-byte flits, slots); PCI Express 5.0 (lanes, 128b/130b).
 
 use super::flits::Format;
-use super::params::LinkSpec;
+use super::spec::LinkSpec;
 use ::params::{Dur, Parameters, Settings, Words, ns};
 
 /// Transfers of a lane, in GT/s.

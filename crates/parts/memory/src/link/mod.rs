@@ -25,13 +25,15 @@ mod ports;
 pub mod socket;
 #[cfg(test)]
 mod socket_tests;
+mod spec;
 mod stats;
 #[cfg(test)]
 mod tests;
 
 pub use flits::Format;
-pub use params::{Home, LinkSpec, TABLES, acts_with, is_linked, name, spec, statistics, tables};
+pub use params::{TABLES, acts_with, is_linked, name, spec, statistics, tables};
 pub use ports::LinkPorts;
+pub use spec::{Home, LinkSpec};
 
 use claims::{Claim, Claims};
 use directory::Directory;

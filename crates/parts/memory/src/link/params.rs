@@ -1,9 +1,9 @@
 //! Which link is before a memory, and what links are made of.
 
-use super::flits::Format;
+use super::spec::LinkSpec;
 pub(crate) use super::stats::{CXL as CXL_STATISTICS, SOCKET as SOCKET_STATISTICS};
 use super::{cxl, socket};
-use ::params::{Dur, Param, Parameters, Settings, StatisticInfo, Words};
+use ::params::{Param, Parameters, Settings, StatisticInfo, Words};
 
 /// What is between a memory's controllers and the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
@@ -23,40 +23,6 @@ pub struct WhichLinkParameters {
     /// what is between the host and the memory's controllers: direct, wires alone; cxl, a link with flits; socket, the links to the other socket
     #[param(default = "direct", source = "open direct: what is asked")]
     pub link: LinkWord,
-}
-
-/// What a link is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkSpec {
-    /// Time of a flit on the wires.
-    pub flit: Dur,
-    /// What a flit holds.
-    pub format: Format,
-    /// Reads that the device has on their way at once.
-    pub requests: usize,
-    /// Ports and switches, one way.
-    pub way: Dur,
-    /// Between the device's port and its controllers.
-    pub device: Dur,
-    /// Links that share a memory's controllers.
-    pub links: usize,
-    /// What is at the other end, where that knows who has which line.
-    pub home: Option<Home>,
-}
-
-impl LinkSpec {
-    /// The same to an end that keeps nothing in memory.
-    #[must_use]
-    pub fn without_directory(self) -> LinkSpec {
-        LinkSpec { home: self.home.map(|_| Home { keeps_directory: false }), ..self }
-    }
-}
-
-/// An end that knows who has which line, so that a line that no cache has is claimed before it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Home {
-    /// Whether it keeps that in memory.
-    pub keeps_directory: bool,
 }
 
 /// What is between the host and a memory.

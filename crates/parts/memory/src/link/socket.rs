@@ -10,7 +10,7 @@
 //! (links, rate); Intel 64 and IA-32 Architectures Optimization Reference Manual (directory in memory, and that it is written).
 
 use super::flits::Format;
-use super::params::{Home, LinkSpec};
+use super::spec::{Home, LinkSpec};
 use ::params::{Dur, Parameters, Settings, Words, ns};
 
 /// Transfers of a lane, in GT/s.
