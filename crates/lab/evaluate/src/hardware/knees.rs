@@ -1,8 +1,7 @@
 //! Where Optane's figures bend: how much the media write by the region that is written half a block at a time, and how long the
 //! slowest writes to a region take.
 
-use super::optane::MACHINE;
-use super::rows;
+use super::rows::{self, MACHINE};
 use crate::figure::{Figure, Lines, row};
 use crate::runs::{Key, Runs};
 use machine::ConfigError;

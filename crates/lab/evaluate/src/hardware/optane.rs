@@ -1,7 +1,7 @@
 //! Optane DIMMs: each row of the published tables is one run of the whole machine, and an error.
 
 use super::knees;
-use super::rows::{self, Part, Point, Row};
+use super::rows::{self, MACHINE, Part, Point, Row};
 use crate::Effort;
 use crate::claims::Claim;
 use crate::figure::{Cell, Figure, Grid, Lines, row};
@@ -9,8 +9,6 @@ use crate::runs::{Key, Runs};
 use crate::verdict::Finding;
 use machine::ConfigError;
 
-/// The machine that stands for the host of the measurements.
-pub(super) const MACHINE: &str = "optane";
 pub(super) const BANDWIDTH: &str = "throughput.bytes_per_second";
 const OPERATIONS: [&str; 4] = ["load", "ntstore", "store", "store+clwb"];
 

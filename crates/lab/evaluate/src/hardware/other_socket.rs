@@ -1,7 +1,7 @@
 //! Optane DIMMs of the other socket: what an access takes, and how much threads read and write, beside those of their own.
 
-use super::optane::{BANDWIDTH, MACHINE};
-use super::rows::{self, Mixed};
+use super::optane::BANDWIDTH;
+use super::rows::{self, MACHINE, Mixed};
 use crate::figure::{Cell, Grid};
 use crate::runs::{Key, Runs};
 use machine::ConfigError;

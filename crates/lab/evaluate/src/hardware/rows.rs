@@ -1,5 +1,7 @@
 //! The published tables, row by row (`validation/hardware`).
 
+/// The machine that stands for the host of the measurements.
+pub(super) const MACHINE: &str = "optane";
 const BANDWIDTH: &str = include_str!("../../../../../validation/hardware/optane-bandwidth.csv");
 const FLUSH: &str = include_str!("../../../../../validation/hardware/optane-flush.csv");
 const ALIGNMENT: &str = include_str!("../../../../../validation/hardware/optane-alignment.csv");
