@@ -15,7 +15,7 @@ use memory::link::is_linked;
 use memory::params::OF_CONTROLLERS;
 use memory::plug::{own_lines, persistent, persistent_on, persistent_statistics};
 use memory::{Controller, MediaKind, controller};
-use params::{Parameters, StatisticInfo, Statistics};
+use params::{Parameters, StatisticInfo, Statistics, Words};
 use protocol::{
     AddressMap, Capabilities, Image, Line, NearInterface, Occupancy, PAGE_BYTES, Param, Records, Settings,
     StatSink,
@@ -52,11 +52,8 @@ impl NearMemory {
 
     /// The media that settings name; none for those of constant times.
     fn media(&self, s: &Settings) -> Option<&'static dyn MediaKind> {
-        let named = match s.read("neardata.media") {
-            NearMedia::Fixed => return None,
-            NearMedia::Dimm => "dimm",
-        };
-        self.media.iter().copied().find(|media| media.name() == named)
+        let asked: NearMedia = s.read("neardata.media");
+        self.media.iter().copied().find(|media| media.name() == asked.word())
     }
 
     /// The controller before a device's media.

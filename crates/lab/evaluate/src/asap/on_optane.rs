@@ -27,5 +27,5 @@ pub(super) fn tables(runs: &Runs) -> Vec<Grid> {
         Some(vec![average(runs, &machine, &over)])
     };
     let caption = "Two controllers, a DIMM as it was measured behind each instead of constant times, a page of 4 KiB on one of them.";
-    vec![on_optane(&CLAIMS, &numbers, caption.into())]
+    vec![on_optane(&CLAIMS, &numbers, caption)]
 }

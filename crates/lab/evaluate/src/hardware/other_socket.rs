@@ -1,6 +1,6 @@
 //! Optane DIMMs of the other socket: what an access takes, and how much threads read and write, beside those of their own.
 
-use super::optane::BANDWIDTH;
+use super::optane::{BANDWIDTH, idle};
 use super::rows::{self, MACHINE, Mixed};
 use crate::figure::{Cell, Grid};
 use crate::runs::{Key, Runs};
@@ -42,12 +42,6 @@ fn sets(row: &Mixed) -> Vec<(&'static str, String)> {
     sizes.into_iter().chain(mix.into_iter().take(needed)).collect()
 }
 
-/// One access at a time, of the own socket's DIMMs and the other's.
-fn idle() -> impl Iterator<Item = (bool, &'static str, Vec<(&'static str, String)>)> {
-    let of = |is_remote| super::optane::idle().map(|(name, sets)| (is_remote, name, sets));
-    [false, true].into_iter().flat_map(of)
-}
-
 fn idle_name(is_remote: bool, access: &str) -> String {
     if is_remote { format!("{access}, {REMOTE}") } else { access.to_string() }
 }
@@ -57,8 +51,8 @@ pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
         runs.add(Key::new(&name(&row), "lattester", row.threads), preset(row.is_remote), &sets(&row))?;
     }
     // Those of the own socket are there already.
-    for (is_remote, access, sets) in idle().filter(|(is_remote, ..)| *is_remote) {
-        runs.add(Key::new(&idle_name(is_remote, access), "lattester", 1), REMOTE, &sets)?;
+    for (access, sets) in idle() {
+        runs.add(Key::new(&idle_name(true, access), "lattester", 1), REMOTE, &sets)?;
     }
     Ok(())
 }
@@ -78,7 +72,7 @@ pub(super) fn finding(runs: &Runs, what: &str) -> Option<Vec<f64>> {
 /// Times of accesses, over those on the own socket.
 fn latencies(runs: &Runs) -> Vec<f64> {
     let speed = |is_remote, access: &str| runs.get(&idle_name(is_remote, access), "lattester", 1, BANDWIDTH);
-    super::optane::idle().iter().map(|(access, _)| speed(false, access) / speed(true, access)).collect()
+    idle().iter().map(|(access, _)| speed(false, access) / speed(true, access)).collect()
 }
 
 /// GiB/s.

@@ -30,5 +30,5 @@ pub(super) fn declare((runs, effort): (&mut Runs, Effort)) -> Result<(), ConfigE
 
 pub(super) fn tables(runs: &Runs) -> Vec<Grid> {
     let caption = "Logging, checkpointing and shadow paging: the platform and its link as they are, and behind each device a DIMM as it was measured instead of constant times.";
-    vec![on_optane(&CLAIMS, &|id, ending| of_programs(runs, id, ending), caption.into())]
+    vec![on_optane(&CLAIMS, &|id, ending| of_programs(runs, id, ending), caption)]
 }

@@ -128,7 +128,7 @@ impl Region {
 fn fits(asked: &Asked<'_>) -> Result<(), String> {
     let [access, footprint] =
         ["access_size", "footprint"].map(|key| asked.settings.number(&format!("workload.{key}")));
-    if (1..access.next_multiple_of(LINE_BYTES)).contains(&footprint) {
+    if (1..access).contains(&footprint) {
         return Err(format!(
             "workload.footprint = {footprint}: an access has more; give at least workload.access_size = {access}, whole lines, or 0"
         ));
@@ -211,9 +211,8 @@ impl Accesses {
         let (region, thread) = (s.read::<Region>("workload.region"), c.thread as u64);
         let pattern: Pattern = s.read("workload.pattern");
         let is_random = pattern == Pattern::Random;
-        let all = region.of(thread).1;
-        let bytes = Some(s.number("workload.footprint")).filter(|b| *b > 0).map_or(all, |b| b.min(all));
-        let access = s.number("workload.access_size").next_multiple_of(LINE_BYTES);
+        let bytes = Some(s.number("workload.footprint")).filter(|b| *b > 0).unwrap_or(region.of(thread).1);
+        let access = s.number("workload.access_size");
         let parts = pattern.parts();
         let stride = s.number("workload.stride");
         // Accesses at random begin at multiples of the power of two that their size has, a page's at most.
@@ -325,9 +324,9 @@ impl Accesses {
 
     /// What is done with the present access.
     fn here(&self) -> Operation {
-        let is_stored = self.number % (self.reads_per_store + 1) == self.reads_per_store;
+        let is_stored = || self.number % (self.reads_per_store + 1) == self.reads_per_store;
         match self.operation {
-            Operation::Mix if is_stored => Operation::NonTemporal,
+            Operation::Mix if is_stored() => Operation::NonTemporal,
             Operation::Mix => Operation::Load,
             Operation::Load | Operation::Store | Operation::StoreFlush | Operation::NonTemporal => {
                 self.operation
