@@ -212,7 +212,7 @@ class Neardata(TypedDict, total=False):
     host_writes: Literal["range", "any"]
     line_ns: float | str
     link_ns: float | str
-    media: Literal["fixed", "optane"]
+    media: Literal["fixed", "dimm"]
     offload: bool
     ordering: Literal["ppo", "none"]
     peer_ns: float | str
