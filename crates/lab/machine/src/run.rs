@@ -285,8 +285,6 @@ impl WiredMachine {
         self.companions.iter().for_each(|(_, companion)| companion.borrow_mut().stats(now, tally));
     }
 
-    /// When the region of interest began on a node that is a core; never elsewhere. The first of these is the machine's:
-    /// asking the one core that an event went to is cheaper than all of them.
     /// Whether a recording bounds the region of interest.
     pub(crate) fn is_bounded(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| replay.is_bounded())
@@ -305,6 +303,8 @@ impl WiredMachine {
         Some((if is_whole { *all } else { replay.done().min(*all) }, *all))
     }
 
+    /// When the region of interest began on a node that is a core; never elsewhere. The first of these is the machine's:
+    /// asking the one core that an event went to is cheaper than all of them.
     pub(crate) fn region_began_on(&self, node: NodeId) -> Time {
         self.cores.get(node.0 as usize).and_then(|core| core.region().0).unwrap_or(Time::NEVER)
     }
@@ -332,15 +332,18 @@ impl WiredMachine {
             return false;
         }
         // A driver runs on cores; who watches devices has seen nothing new when a core or the directory acts.
-        let index = usize::from(acted.0);
-        if index <= self.cores.len() && !self.is_shared {
+        let device = usize::from(acted.0).checked_sub(self.cores.len() + 1);
+        if device.is_none() && !self.is_shared {
             return false;
         }
-        let device = index.checked_sub(self.cores.len() + 1).and_then(|i| self.controllers.get(i));
         let asks = self.is_shared || !self.is_watched;
+        let stopped = |index: usize| match self.controllers.get(index) {
+            Some(device) => device.has_failed(),
+            None => self.port.has_failed(),
+        };
         self.has_failed
             || asks && self.companions.iter().any(|(_, companion)| companion.borrow().has_failed())
-            || device.map_or_else(|| self.port.has_failed(), |device| device.has_failed())
+            || device.is_some_and(stopped)
     }
 
     /// What the machine or a program found that must not be.

@@ -102,10 +102,16 @@ pub struct PathSpace<M> {
 pub const CORES: Bound = Bound::number("cores", 2, 1, MOST_CORES as u64, "Cores");
 /// The most cores.
 const MOST_CORES: usize = 4;
+/// The most controllers.
+const MOST_CONTROLLERS: usize = 4;
+/// The most lines.
+const MOST_LINES: usize = 8;
 /// Controllers of persistent memory.
-pub const CONTROLLERS: Bound = Bound::number("controllers", 2, 1, 4, "Memory controllers");
+pub const CONTROLLERS: Bound =
+    Bound::number("controllers", 2, 1, MOST_CONTROLLERS as u64, "Memory controllers");
 /// Lines that are stored to.
-pub const LINES: Bound = Bound::number("lines", 2, 1, 8, "Cache lines, spread over the controllers");
+pub const LINES: Bound =
+    Bound::number("lines", 2, 1, MOST_LINES as u64, "Cache lines, spread over the controllers");
 /// Epochs of each core.
 pub const EPOCHS: Bound = Bound::number("epochs", 3, 1, 8, "Epochs of each core");
 /// Stores in each epoch.
@@ -149,13 +155,19 @@ impl<M> PathSpace<M> {
     }
 
     /// Whether the next thing a core does is a store.
-    fn stores_next(&self, done: usize) -> bool {
+    fn stores_next(&self, done: u8) -> bool {
+        let done = usize::from(done);
         done < self.epochs * (self.stores + 1) && done % (self.stores + 1) < self.stores
     }
 
     /// A core's stores, fences and the dfence at the end.
     fn script(&self) -> usize {
         self.epochs * (self.stores + 1) + 1
+    }
+
+    /// Whether what comes after so much is the dfence at the end.
+    fn ends_with(&self, done: u8) -> bool {
+        usize::from(done) + 1 == self.script()
     }
 
     fn path(&self, core: u8, cross_core: CrossCore) -> PathSpec {
@@ -218,7 +230,7 @@ impl<M: Member> Protocol for PathSpace<M> {
         for core in 0..self.cores {
             if self.stores_next(state.done[core]) {
                 self.stores(state, core, steps);
-            } else if state.done[core] < self.script() {
+            } else if usize::from(state.done[core]) < self.script() {
                 steps.push(Step::Fence(core));
             }
             if state.cores[core].next() <= state.clock.now(core) {
@@ -244,10 +256,10 @@ impl<M: Member> Protocol for PathSpace<M> {
                     return next;
                 }
                 if !self.stores_next(next.done[core]) {
-                    next.fence(core, next.done[core] + 1 == self.script());
+                    next.fence(core, self.ends_with(next.done[core]));
                 }
             }
-            Step::Fence(core) => next.fence(core, next.done[core] + 1 == self.script()),
+            Step::Fence(core) => next.fence(core, self.ends_with(next.done[core])),
             Step::Flush(core) => next.tick(core),
             Step::Timer(core) => {
                 next.clock.reach(core, M::timer(&next.cores[core]));
@@ -265,7 +277,7 @@ impl<M: Member> Protocol for PathSpace<M> {
 
     fn is_final(&self, state: &State<M>) -> bool {
         state.wires.is_empty()
-            && state.done.iter().all(|d| *d == self.script())
+            && state.done.iter().all(|d| usize::from(*d) == self.script())
             && state.cores.iter().all(|core| core.level() == 0)
     }
 

@@ -3,8 +3,9 @@
 use super::media::Media;
 use super::releases::{Releases, Stores};
 use super::step::Wire;
-use super::{MOST_CORES, Member, TimestampRegister, line};
+use super::{MOST_CONTROLLERS, MOST_CORES, MOST_LINES, Member, TimestampRegister, line};
 use crate::spec::CrossCore;
+use arrayvec::ArrayVec;
 use explore::{Aside, Part, Wires};
 use protocol::{
     Accepted, ControllerOrdering, CoreOrdering, EpochId, EpochTag, FenceKind, LineWrite, Mask, Msg, Outbox,
@@ -28,13 +29,13 @@ pub(super) struct Written {
 /// An epoch of a core.
 pub(super) type Epoch = (usize, EpochId);
 
-/// Where everything stands.
+/// Where everything stands. Its lists are within it, since every state is a copy.
 #[derive(Clone, Hash)]
 pub struct State<M: Member> {
-    pub(super) cores: Vec<Part<M::Core>>,
+    pub(super) cores: ArrayVec<Part<M::Core>, MOST_CORES>,
     /// Stores and fences done, per core.
-    pub(super) done: Vec<usize>,
-    tables: Vec<Part<M::Table>>,
+    pub(super) done: ArrayVec<u8, MOST_CORES>,
+    tables: ArrayVec<Part<M::Table>, MOST_CONTROLLERS>,
     register: M::TimestampRegister,
     memory: Part<Media>,
     /// A controller has something to tell others.
@@ -42,7 +43,7 @@ pub struct State<M: Member> {
     /// Messages, each with the core that sends or gets it.
     pub(super) wires: Wires<Wire, (usize, Msg)>,
     /// For each line its writes, in the order in which they became visible; the first writes 1, the second 2.
-    pub(super) log: Vec<Part<Vec<Written>>>,
+    pub(super) log: ArrayVec<Part<Vec<Written>>, MOST_LINES>,
     /// Which epoch came after which, between cores.
     after: Part<BTreeSet<(Epoch, Epoch)>>,
     pub(super) releases: Part<Releases>,
@@ -54,7 +55,7 @@ pub struct State<M: Member> {
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     steps: u64,
-    /// For each core how far its timers have brought it; an array, since every state is a copy.
+    /// For each core how far its timers have brought it.
     reached: [Time; MOST_CORES],
 }
 
@@ -81,13 +82,13 @@ impl<M: Member> State<M> {
         lines: usize,
     ) -> State<M> {
         State {
-            done: vec![0; cores.len()],
+            done: std::iter::repeat_n(0, cores.len()).collect(),
             memory: Part::new(Media::new(lines)),
             tables: tables.into_iter().map(Part::new).collect(),
             register,
             has_news: false,
             wires: Wires::new(),
-            log: vec![Part::new(Vec::new()); lines],
+            log: std::iter::repeat_n(Part::new(Vec::new()), lines).collect(),
             after: Part::new(BTreeSet::new()),
             releases: Part::new(Releases::new(cores.len())),
             clock: Aside(Clock { steps: 0, reached: [Time::ZERO; MOST_CORES] }),
@@ -168,7 +169,7 @@ impl<M: Member> State<M> {
         let mut out = Outbox::default();
         let reached = self.cores[core].fence(self.clock.now(core), kind, &mut out);
         self.route(core, out);
-        self.done[core] += usize::from(reached.is_ok());
+        self.done[core] += u8::from(reached.is_ok());
         if reached.is_ok() && M::CROSS_CORE == CrossCore::Acquires {
             self.releases.fence(core);
         }

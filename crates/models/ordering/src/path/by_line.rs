@@ -7,51 +7,52 @@ const NO_SLOT: u16 = u16::MAX;
 /// The slots that are used, by line. It follows from the entries.
 #[derive(Clone)]
 pub(super) struct ByLine {
-    /// The first slot of each chain; twice as many chains as slots, so that most have one slot at most.
-    first: Vec<u16>,
-    slots: Vec<Slot>,
+    /// By slot, and by chain: twice as many chains as slots, so that most have one slot at most.
+    places: Vec<Place>,
 }
 
-/// A slot in its chain.
+/// A slot in its chain; and the first slot of the chain whose number is this slot's.
 #[derive(Clone, Copy)]
-struct Slot {
+struct Place {
     line: Line,
     before: u16,
     after: u16,
+    first: u16,
 }
 
 impl ByLine {
     pub(super) fn new(slots: usize) -> ByLine {
         let chains = (2 * slots).next_power_of_two();
-        let free = Slot { line: Line(0), before: NO_SLOT, after: NO_SLOT };
-        ByLine { first: vec![NO_SLOT; chains], slots: vec![free; slots] }
+        let free = Place { line: Line(0), before: NO_SLOT, after: NO_SLOT, first: NO_SLOT };
+        ByLine { places: vec![free; chains] }
     }
 
     #[inline]
     fn chain(&self, line: Line) -> usize {
         // Lines that follow each other, and those of two regions, are on chains of their own.
-        ((line.0 ^ line.0 >> 12) as usize) & (self.first.len() - 1)
+        ((line.0 ^ line.0 >> 12) as usize) & (self.places.len() - 1)
     }
 
     /// A free slot is used.
     pub(super) fn add(&mut self, line: Line, slot: u16) {
         let chain = self.chain(line);
-        let after = std::mem::replace(&mut self.first[chain], slot);
-        self.slots[usize::from(slot)] = Slot { line, before: NO_SLOT, after };
-        if let Some(next) = self.slots.get_mut(usize::from(after)) {
+        let after = std::mem::replace(&mut self.places[chain].first, slot);
+        let own = &mut self.places[usize::from(slot)];
+        (own.line, own.before, own.after) = (line, NO_SLOT, after);
+        if let Some(next) = self.places.get_mut(usize::from(after)) {
             next.before = slot;
         }
     }
 
     /// A slot is free.
     pub(super) fn remove(&mut self, slot: u16) {
-        let Slot { line, before, after } = self.slots[usize::from(slot)];
+        let Place { line, before, after, first: _ } = self.places[usize::from(slot)];
         let chain = self.chain(line);
-        match self.slots.get_mut(usize::from(before)) {
+        match self.places.get_mut(usize::from(before)) {
             Some(last) => last.after = after,
-            None => self.first[chain] = after,
+            None => self.places[chain].first = after,
         }
-        if let Some(next) = self.slots.get_mut(usize::from(after)) {
+        if let Some(next) = self.places.get_mut(usize::from(after)) {
             next.before = before;
         }
     }
@@ -59,9 +60,9 @@ impl ByLine {
     /// The slots of a line, in no order.
     #[inline]
     pub(super) fn of(&self, line: Line) -> impl Iterator<Item = u16> + '_ {
-        let mut at = self.first[self.chain(line)];
+        let mut at = self.places[self.chain(line)].first;
         std::iter::from_fn(move || {
-            while let Some(slot) = self.slots.get(usize::from(at)) {
+            while let Some(slot) = self.places.get(usize::from(at)) {
                 let found = std::mem::replace(&mut at, slot.after);
                 if slot.line == line {
                     return Some(found);

@@ -4,6 +4,9 @@ use protocol::{EpochId, EpochTag, WouldBlock};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
+/// As many as an epoch names in a word of dependents.
+const MOST_CORES: usize = u64::BITS as usize;
+
 /// An epoch in flight.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub(crate) struct Epoch {
@@ -39,7 +42,7 @@ pub(crate) struct Epochs {
     table: VecDeque<Epoch>,
     limit: usize,
     /// For each core: the last epoch known to have committed.
-    resolved: Vec<EpochId>,
+    resolved: [EpochId; MOST_CORES],
     pub(crate) closed_count: u64,
     pub(crate) dependence_count: u64,
 }
@@ -58,7 +61,7 @@ impl Epochs {
     pub(crate) fn new(limit: usize) -> Epochs {
         let mut table = VecDeque::with_capacity(limit + 1);
         table.push_back(Epoch { id: 1, ..Epoch::default() });
-        Epochs { table, limit, resolved: vec![0; 64], closed_count: 0, dependence_count: 0 }
+        Epochs { table, limit, resolved: [0; MOST_CORES], closed_count: 0, dependence_count: 0 }
     }
 
     /// The open epoch's number.

@@ -234,6 +234,10 @@ impl Front {
         } else if self.doubts > 0 && self.is_refused() {
             self.head_blocked = true;
             self.account.blocked(true);
+        } else if self.head_is_alone() && self.drain_plain(at) {
+            // The ordering model was not asked, and nothing is sent.
+            self.clear_until = Time::ZERO;
+            return;
         } else {
             self.drain_head(at);
         }

@@ -33,6 +33,31 @@ impl Front {
         Some(self.caches.read(slot, offset_of(op.address), op.size))
     }
 
+    /// A plain store to the line that was asked for last in its set, where the store buffer has room. The same as
+    /// [`Front::enqueue`] would do, which has to ask more.
+    #[inline]
+    fn store_at_once(&mut self, op: &Op) -> bool {
+        let is_plain = op.kind == OpKind::Store && op.order == Order::Plain && !is_uncached(op.address);
+        if !is_plain || !self.store_buffer.has_room() || self.caches.recent(line_of(op.address)).is_none() {
+            return false;
+        }
+        self.stats.l1_hits += 1;
+        self.clear_until = Time::ZERO;
+        self.store_buffer.push(Entry {
+            kind: Kind::Store,
+            address: op.address,
+            size: op.size,
+            order: Order::Plain,
+            value: op.value,
+            ready: self.now + self.spec.store_interval,
+            progress: 0,
+            refused: false,
+            untold: 0,
+        });
+        self.now += self.spec.issue;
+        true
+    }
+
     /// Carries an operation out, or goes on with it. Whether it `counts`: one that is repeated has counted.
     pub(super) fn issue(&mut self, op: &Op, counts: bool) -> Poll<u64> {
         if self.resumed {
@@ -44,6 +69,9 @@ impl Front {
         }
         if counts && !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_)) {
             self.stats.references += 1;
+        }
+        if self.checkpoint.is_none() && self.store_at_once(op) {
+            return Poll::Ready(0);
         }
         self.carry_out(op)
     }

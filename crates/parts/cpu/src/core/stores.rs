@@ -30,6 +30,37 @@ const AGAIN: bool = false;
 const DONE: bool = true;
 
 impl Front {
+    /// Whether the head is a plain store that the ordering model need not hear of.
+    #[inline]
+    pub(super) fn head_is_alone(&self) -> bool {
+        let Some(head) = self.store_buffer.head() else { return false };
+        head.is_plain_store()
+            && !(self.capabilities.orders_stores && head.line().is_pm())
+            && self.checkpoint.is_none()
+    }
+
+    /// Such a head becomes visible, where its line was asked for last in its set. The same as [`Front::drain_head`] would do, which has
+    /// to ask more.
+    #[inline(never)]
+    pub(super) fn drain_plain(&mut self, at: Time) -> bool {
+        let Some(head) = self.store_buffer.head() else { return false };
+        let line = head.line();
+        if self.flushes_hold_stores() {
+            return false;
+        }
+        let owned = |slot: &Slot| self.caches.state(*slot) != State::Shared;
+        let Some(slot) = self.caches.recent(line).filter(owned) else { return false };
+        self.caches.write(slot, offset_of(head.address), head.size, head.value);
+        self.caches.set_state(slot, State::Modified);
+        self.stats.stores += 1;
+        self.stats.pm_stores += u64::from(line.is_pm());
+        self.head_free_at = at + self.spec.store_interval;
+        self.doubts = self.doubts.saturating_sub(1);
+        self.pop_head(at, self.spec.store_interval);
+        self.account.blocked(false);
+        true
+    }
+
     /// One step of the head at `at`.
     pub(super) fn drain_head(&mut self, at: Time) {
         let Some(entry) = self.store_buffer.head().copied() else { return };

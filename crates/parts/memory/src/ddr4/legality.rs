@@ -46,6 +46,9 @@ struct Bank {
 #[derive(Clone, Default)]
 struct Rank {
     banks: Vec<Bank>,
+    /// The last ones of each bank group.
+    reads: [Option<Command>; GROUPS],
+    writes: [Option<Command>; GROUPS],
     activates: VecDeque<Command>,
     refresh: Option<Command>,
     /// Asleep since, or awake since.
@@ -163,16 +166,16 @@ impl Legality {
     fn column(&self, c: &Command) -> Result<(), Violation> {
         let (s, rank) = (&self.spec, &self.ranks[c.rank as usize]);
         Self::after(c, "tRCD", rank.banks[c.bank as usize].activate, s.rcd)?;
-        for (index, bank) in rank.banks.iter().enumerate() {
-            let same = index % GROUPS == group(c.bank);
+        for (index, (read, write)) in rank.reads.iter().zip(&rank.writes).enumerate() {
+            let same = index == group(c.bank);
             let (ccd, rule) = if same { (s.ccd_l, "tCCD_L") } else { (s.ccd_s, "tCCD_S") };
             let (wtr, wtr_rule) = if same { (s.wtr_l, "tWTR_L") } else { (s.wtr_s, "tWTR_S") };
             if c.kind == Kind::Read {
-                Self::after(c, rule, bank.read, ccd)?;
-                Self::after(c, wtr_rule, bank.write, s.cwl + BURST + wtr)?;
+                Self::after(c, rule, *read, ccd)?;
+                Self::after(c, wtr_rule, *write, s.cwl + BURST + wtr)?;
             } else {
-                Self::after(c, rule, bank.write, ccd)?;
-                Self::after(c, "read to write", bank.read, s.cl + BURST + 2 - s.cwl)?;
+                Self::after(c, rule, *write, ccd)?;
+                Self::after(c, "read to write", *read, s.cl + BURST + 2 - s.cwl)?;
             }
         }
         self.data_bus(c)
@@ -222,8 +225,8 @@ impl Legality {
                     rank.activates.pop_front();
                 }
             }
-            Kind::Read => bank.read = Some(*c),
-            Kind::Write => bank.write = Some(*c),
+            Kind::Read => (bank.read, rank.reads[group(c.bank)]) = (Some(*c), Some(*c)),
+            Kind::Write => (bank.write, rank.writes[group(c.bank)]) = (Some(*c), Some(*c)),
             Kind::Precharge => (bank.open, bank.precharge) = (None, Some(*c)),
             Kind::PrechargeAll => {
                 for bank in &mut rank.banks {
