@@ -235,9 +235,8 @@ impl Front {
             self.head_blocked = true;
             self.account.blocked(true);
         } else if self.head_is_alone() && self.drain_plain(at) {
-            // The ordering model was not asked, and nothing is sent.
-            self.clear_until = Time::ZERO;
-            return;
+            // The ordering model was not asked.
+            return self.shrink_safe_time();
         } else {
             self.drain_head(at);
         }
