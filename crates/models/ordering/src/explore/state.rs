@@ -29,7 +29,7 @@ pub(super) struct Written {
 /// An epoch of a core.
 pub(super) type Epoch = (usize, EpochId);
 
-/// Where everything stands. Its lists are within it, since every state is a copy.
+/// Where everything stands. Cores, controllers and lines are within it, since every state is a copy.
 #[derive(Clone, Hash)]
 pub struct State<M: Member> {
     pub(super) cores: ArrayVec<Part<M::Core>, MOST_CORES>,

@@ -23,6 +23,7 @@ struct Place {
 impl ByLine {
     pub(super) fn new(slots: usize) -> ByLine {
         let chains = (2 * slots).next_power_of_two();
+        debug_assert!(chains <= usize::from(NO_SLOT), "the end of a chain is no place");
         let free = Place { line: Line(0), before: NO_SLOT, after: NO_SLOT, first: NO_SLOT };
         ByLine { places: vec![free; chains] }
     }

@@ -22,7 +22,7 @@ impl Front {
     /// A plain load that nothing stands in the way of. The same as [`Front::load`] would do, which has to ask more.
     #[inline]
     fn load_at_once(&mut self, op: &Op) -> Option<u64> {
-        let is_plain = op.kind == OpKind::Load && op.order == Order::Plain;
+        let is_plain = op.kind == OpKind::Load && op.order == Order::Plain && self.takes_short_ways();
         if !is_plain || self.now >= self.clear_until || self.store_buffer.concerns(op.address) {
             return None;
         }
@@ -70,7 +70,7 @@ impl Front {
         if counts && !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_)) {
             self.stats.references += 1;
         }
-        if self.checkpoint.is_none() && self.store_at_once(op) {
+        if self.checkpoint.is_none() && self.takes_short_ways() && self.store_at_once(op) {
             return Poll::Ready(0);
         }
         self.carry_out(op)

@@ -37,6 +37,7 @@ impl Front {
         head.is_plain_store()
             && !(self.capabilities.orders_stores && head.line().is_pm())
             && self.checkpoint.is_none()
+            && self.takes_short_ways()
     }
 
     /// Such a head becomes visible, where its line was asked for last in its set. The same as [`Front::drain_head`] would do, which has

@@ -5,8 +5,8 @@ use crate::CacheShape;
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use proptest::prelude::*;
 use protocol::{
-    Block, Capabilities, CoreOrdering, Cpu, EpochId, FenceKind, Grant, Line, LineWrite, Mask, Msg, Order,
-    Outbox, PM_BASE, Peer, Snoop, StatSink, WouldBlock, messages, ports,
+    Block, Capabilities, CoreOrdering, Cpu, EpochId, FenceKind, Grant, Line, LineWrite, Mask, Msg, Node,
+    Order, Outbox, PM_BASE, Peer, Snoop, StatSink, Tally, WouldBlock, messages, ports,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -557,9 +557,19 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u64, u64)>> {
     prop::collection::vec((step, 0..9_u64, 0..8_u64), 1..120)
 }
 
-/// Runs it; gives the values that were read with their times, and what the directory heard.
-fn outcome(program: &[(Step, u64, u64)], mode: Mode) -> (Vec<(u64, u64)>, Heard) {
+/// What came of a program.
+struct Outcome {
+    /// The values that were read, with their times.
+    read: Vec<(u64, u64)>,
+    /// What the directory heard, and what was counted, in words.
+    heard: String,
+    counted: String,
+}
+
+/// Runs it; with `is_general` on the general ways alone.
+fn outcome(program: &[(Step, u64, u64)], mode: Mode, is_general: bool) -> Outcome {
     let mut bench = Bench::new(spec(), mode);
+    bench.core.port.0.borrow_mut().is_general = is_general;
     let (cpu, read) = (bench.core.cpu(), Rc::new(RefCell::new(Vec::new())));
     let (steps, noted) = (program.to_vec(), Rc::clone(&read));
     bench.run(Box::pin(async move {
@@ -584,8 +594,10 @@ fn outcome(program: &[(Step, u64, u64)], mode: Mode) -> (Vec<(u64, u64)>, Heard)
             }
         }
     }));
-    let read = read.borrow().clone();
-    (read, bench.heard)
+    let (read, mut tally) = (read.borrow().clone(), Tally::default());
+    let now = bench.core.now();
+    bench.core.stats(now, &mut tally);
+    Outcome { read, heard: format!("{:?}", bench.heard), counted: format!("{tally:?}") }
 }
 
 /// The values alone, one after the other.
@@ -613,10 +625,18 @@ proptest! {
 
     #[test]
     fn a_random_program_reads_what_it_wrote_and_both_engines_agree(program in steps()) {
-        let (read, heard) = outcome(&program, Mode::Fast);
-        prop_assert_eq!(read.iter().map(|(_, value)| *value).collect::<Vec<_>>(), values(&program));
-        let (slowly, slowly_heard) = outcome(&program, Mode::Reference);
-        prop_assert_eq!(read, slowly);
-        prop_assert_eq!(format!("{heard:?}"), format!("{slowly_heard:?}"));
+        let fast = outcome(&program, Mode::Fast, false);
+        prop_assert_eq!(fast.read.iter().map(|(_, value)| *value).collect::<Vec<_>>(), values(&program));
+        let slow = outcome(&program, Mode::Reference, false);
+        prop_assert_eq!(&fast.read, &slow.read);
+        prop_assert_eq!(fast.heard, slow.heard);
+    }
+
+    #[test]
+    fn what_goes_a_shorter_way_comes_to_the_same(program in steps()) {
+        let [short, general] = [false, true].map(|is_general| outcome(&program, Mode::Fast, is_general));
+        prop_assert_eq!(short.read, general.read);
+        prop_assert_eq!(short.heard, general.heard);
+        prop_assert_eq!(short.counted, general.counted);
     }
 }
