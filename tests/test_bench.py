@@ -19,6 +19,18 @@ def test_real_programs_are_measured_with_a_goal_and_peers(cli: Cli) -> None:
     assert family["goal"] == 5 and any("gem5" in peer["name"] for peer in data["peers"])
 
 
+def test_memory_is_told_for_a_core_a_line_and_a_page(cli: Cli) -> None:
+    memory = cli.json("bench", "--memory")["memory"]
+    if None in memory.values():
+        pytest.skip("the kernel does not tell what a process holds")
+    # A core's caches hold data, 2 MiB of it in the second level; a line has 64 bytes, and one that is alone has room around it.
+    assert 2 << 20 < memory["bytes_per_core"] < 4 << 20
+    assert 32 < memory["bytes_per_written_line"] < 256
+    assert memory["bytes_per_written_line"] < memory["bytes_per_line_alone_in_its_page"] < 8192
+    assert 8 <= memory["bytes_per_visited_page"] < 64
+    assert "memory: " in cli("bench", "--memory")
+
+
 def test_two_builds_are_compared_in_turns(cli: Cli) -> None:
     # A build that computes something else, now and then, is told from this one.
     script = cli.folder / "coreplane"

@@ -11,6 +11,15 @@ use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
+/// Gives back to the kernel what was freed, as far as the system's allocator keeps it. Does nothing where that is not glibc's.
+pub fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it touches nothing that anybody has.
+    unsafe {
+        nix::libc::malloc_trim(0);
+    }
+}
+
 /// Bytes of a large page.
 const PAGE: usize = 2 << 20;
 /// Bytes from which on something is given pages of its own. Less than one is lost behind each.

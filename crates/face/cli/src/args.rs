@@ -602,6 +602,9 @@ pub(crate) struct BenchArgs {
     /// Only real programs on this machine, and nothing else
     #[arg(long, value_name = "MACHINE")]
     pub(crate) on: Option<String>,
+    /// Only how much memory a core, a line and a page take
+    #[arg(long, conflicts_with_all = ["against", "on"])]
+    pub(crate) memory: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::BenchArgs;
 use crate::lines::say;
 use crate::output::{self, Table};
-use crate::{bench_against, bench_real, progress};
+use crate::{bench_against, bench_memory, bench_real, progress};
 use machine::{Description, RunOptions, WorkloadDescription};
 use serde_json::json;
 
@@ -30,9 +30,18 @@ const MACHINES: [&str; 11] = [
 
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     /// What is measured beside machines.
-    const OTHERS: usize = 8;
+    const OTHERS: usize = 9;
     if let Some(other) = &args.against {
         return bench_against::bench(args, other);
+    }
+    if args.memory {
+        let sizes = bench_memory::sizes()?;
+        if output::is_json(&args.common) {
+            output::print_json(&json!({"memory": sizes}));
+        } else {
+            bench_memory::print(&sizes);
+        }
+        return Ok(());
     }
     let families = bench_real::chosen(args.on.as_deref())?;
     let programs: usize = families.iter().map(|family| family.workloads.len()).sum();
@@ -54,6 +63,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         rows.push(one(name)?);
         bar.step();
     }
+    let memory = bar.stepped(bench_memory::sizes())?;
     let decode = bar.stepped(decode_rate())?;
     let recorder = bar.stepped(crate::bench_recorder::slowdown())?;
     let lab = bar.stepped(crate::bench_lab::rates())?;
@@ -75,6 +85,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "recorder_slowdown_sqlite": recorder.as_ref().map(|r| r.processor),
             "recorder_slowdown_sqlite_user": recorder.as_ref().map(|r| r.user),
             "recorder_slowdown_sqlite_elapsed": recorder.as_ref().map(|r| r.elapsed),
+            "goal_million_replayed_references_per_second": crate::bench_recorder::GOAL_REPLAY,
+            "million_replayed_references_per_second": recorder.as_ref().map(|r| r.replay),
+            "memory": memory,
             "crash_points_per_second": lab.crash_points,
             "goal_crash_points_per_second": crate::bench_lab::GOAL_CRASH_POINTS,
             "model_images_per_second": lab.images,
@@ -86,7 +99,6 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "pages": pages,
             "goal_million_page_visits_per_second": crate::bench_pages::GOAL,
             "goal_ftl_million_host_pages_per_second": crate::bench_ftl::GOAL,
-            "goal_ddr4_times_reference": crate::bench_ddr4::GOAL,
         }));
         return Ok(());
     }
@@ -116,6 +128,12 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
                 times.user,
                 times.elapsed
             );
+            say!(
+                "replay of that recording on {}: {:.1} million references a processor second (goal {})",
+                crate::bench_recorder::REPLAYS_ON,
+                times.replay,
+                crate::bench_recorder::GOAL_REPLAY
+            );
         }
         None => {
             say!("recorder: not measured; run in a checkout, whose tests/sqlite brings SQLite's source")
@@ -131,11 +149,12 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let number = |rate: &serde_json::Value, key: &str| rate[key].as_f64().unwrap_or(0.0);
     for rate in ddr4 {
         say!(
-            "DDR4, {} requests: {:.1} million a second, {:.0} times Ramulator 2.1 (goal {})",
+            "DDR4, {} requests: {:.1} million a second (goal {}), {:.0} times Ramulator 2.1, {:.0} times DRAMsim3",
             rate["pattern"].as_str().unwrap_or(""),
             number(&rate, "million_requests_per_second"),
-            number(&rate, "times_reference"),
-            crate::bench_ddr4::GOAL
+            number(&rate, "goal"),
+            number(&rate, "times_ramulator"),
+            number(&rate, "times_dramsim3"),
         );
     }
     for rate in ddr5 {
@@ -164,6 +183,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         let (name, speed) = (case["case"].as_str().unwrap_or(""), number(case, "million_visits_per_second"));
         say!("  {name}: {speed:.1}, {:.2} faults a visit", number(case, "faults_per_visit"));
     }
+    println!();
+    bench_memory::print(&memory);
     Ok(())
 }
 

@@ -7,37 +7,44 @@ use memory::ddr5::DDR5_4800;
 use serde_json::json;
 use units::{Random, Time};
 
-/// Million requests a host second that Ramulator 2.1 makes of the same two streams, on another host.
-const REFERENCE: [f64; 2] = [0.36, 0.19];
-/// How many times as fast this has to be.
-pub(crate) const GOAL: f64 = 20.0;
+/// Million requests a second, of those one after the other and of those at random.
+struct Pattern {
+    name: &'static str,
+    goal: f64,
+    /// Ramulator 2.1 and DRAMsim3, on another host.
+    ramulator: f64,
+    dramsim3: f64,
+}
+
+const PATTERNS: [Pattern; 2] = [
+    Pattern { name: "sequential", goal: 20.0, ramulator: 0.36, dramsim3: 0.26 },
+    Pattern { name: "random", goal: 10.0, ramulator: 0.19, dramsim3: 0.15 },
+];
 
 const REQUESTS: u64 = 1_000_000;
 
-const PATTERNS: [&str; 2] = ["sequential", "random"];
-
-/// DDR4: for each pattern its name, million requests a second, and how many times that is the reference.
+/// DDR4: for each pattern its name, million requests a second, the goal, and how many times that is what others come to.
 pub(crate) fn rates() -> Result<Vec<serde_json::Value>, Failure> {
-    let patterns = PATTERNS.into_iter().zip(REFERENCE);
-    patterns
-        .map(|(pattern, reference)| {
-            let rate = rate(Spec::DDR4_1600, pattern)?;
-            Ok(json!({
-                "pattern": pattern,
-                "million_requests_per_second": rate,
-                "times_reference": rate / reference,
-            }))
-        })
-        .collect()
+    let one = |pattern: &Pattern| {
+        let rate = rate(Spec::DDR4_1600, pattern.name)?;
+        Ok(json!({
+            "pattern": pattern.name,
+            "million_requests_per_second": rate,
+            "goal": pattern.goal,
+            "times_ramulator": rate / pattern.ramulator,
+            "times_dramsim3": rate / pattern.dramsim3,
+        }))
+    };
+    PATTERNS.iter().map(one).collect()
 }
 
 /// The same of DDR5, of which nobody has published how fast it is simulated.
 pub(crate) fn rates_of_ddr5() -> Result<Vec<serde_json::Value>, Failure> {
-    let one = |pattern| {
-        let rate = rate(DDR5_4800, pattern)?;
-        Ok(json!({"pattern": pattern, "million_requests_per_second": rate}))
+    let one = |pattern: &Pattern| {
+        let rate = rate(DDR5_4800, pattern.name)?;
+        Ok(json!({"pattern": pattern.name, "million_requests_per_second": rate}))
     };
-    PATTERNS.into_iter().map(one).collect()
+    PATTERNS.iter().map(one).collect()
 }
 
 /// Million requests a second, as fast as the queues take them, a third of them writes.

@@ -1,8 +1,9 @@
-//! What recording costs: unmodified SQLite, native and recorded.
+//! What recording costs: unmodified SQLite, native and recorded; and how fast its recording is replayed.
 
 use crate::Failure;
 use crate::interrupt::Temporary;
-use crate::output;
+use crate::{bench_real, output, recordings};
+use machine::{Description, WorkloadDescription};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,6 +34,11 @@ impl Seconds {
     }
 }
 
+/// Where the recording is replayed.
+pub(crate) const REPLAYS_ON: &str = "intel";
+/// Million references a processor second of it.
+pub(crate) const GOAL_REPLAY: f64 = 10.0;
+
 /// How many times as much SQLite's job takes when it is recorded.
 pub(crate) struct Slowdown {
     /// Of the processor's time, in user mode and in the kernel.
@@ -41,6 +47,8 @@ pub(crate) struct Slowdown {
     pub(crate) user: f64,
     /// Of time on the clock.
     pub(crate) elapsed: f64,
+    /// Million references a processor second of a replay.
+    pub(crate) replay: f64,
 }
 
 /// Measures it, with instructions counted; none outside a checkout.
@@ -92,7 +100,15 @@ fn measure(folder: &Path, source: &Path, job: &Path) -> Result<Slowdown, Failure
         processor: traced.processor / plain.processor,
         user: traced.user / plain.user,
         elapsed: traced.elapsed / plain.elapsed,
+        replay: replay(&folder.join("trace.cpt"))?,
     })
+}
+
+/// Million references a processor second of a recording's replay.
+fn replay(recording: &Path) -> Result<f64, Failure> {
+    let workload = WorkloadDescription::replay("trace:SQLite", recordings::open(recording)?);
+    let (report, seconds) = bench_real::timed(&Description::preset(REPLAYS_ON)?, &workload)?;
+    Ok(report.references as f64 / seconds / 1e6)
 }
 
 /// Processor time of the processes that were waited for, in the kernel too and in user mode alone.

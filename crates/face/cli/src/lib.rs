@@ -15,6 +15,7 @@ mod bench_against;
 mod bench_ddr4;
 mod bench_ftl;
 mod bench_lab;
+mod bench_memory;
 mod bench_pages;
 mod bench_real;
 mod bench_recorder;
