@@ -39,7 +39,7 @@ pub(crate) const REPLAYS_ON: &str = "intel";
 /// Million references a processor second of it.
 pub(crate) const GOAL_REPLAY: f64 = 10.0;
 
-/// How many times as much SQLite's job takes when it is recorded.
+/// How many times as much SQLite's job takes when it is recorded, and how fast the recording is replayed.
 pub(crate) struct Slowdown {
     /// Of the processor's time, in user mode and in the kernel.
     pub(crate) processor: f64,

@@ -155,19 +155,13 @@ impl<M> PathSpace<M> {
     }
 
     /// Whether the next thing a core does is a store.
-    fn stores_next(&self, done: u8) -> bool {
-        let done = usize::from(done);
+    fn stores_next(&self, done: usize) -> bool {
         done < self.epochs * (self.stores + 1) && done % (self.stores + 1) < self.stores
     }
 
     /// A core's stores, fences and the dfence at the end.
     fn script(&self) -> usize {
         self.epochs * (self.stores + 1) + 1
-    }
-
-    /// Whether what comes after so much is the dfence at the end.
-    fn ends_with(&self, done: u8) -> bool {
-        usize::from(done) + 1 == self.script()
     }
 
     fn path(&self, core: u8, cross_core: CrossCore) -> PathSpec {
@@ -230,7 +224,7 @@ impl<M: Member> Protocol for PathSpace<M> {
         for core in 0..self.cores {
             if self.stores_next(state.done[core]) {
                 self.stores(state, core, steps);
-            } else if usize::from(state.done[core]) < self.script() {
+            } else if state.done[core] < self.script() {
                 steps.push(Step::Fence(core));
             }
             if state.cores[core].next() <= state.clock.now(core) {
@@ -256,10 +250,10 @@ impl<M: Member> Protocol for PathSpace<M> {
                     return next;
                 }
                 if !self.stores_next(next.done[core]) {
-                    next.fence(core, self.ends_with(next.done[core]));
+                    next.fence(core, next.done[core] + 1 == self.script());
                 }
             }
-            Step::Fence(core) => next.fence(core, self.ends_with(next.done[core])),
+            Step::Fence(core) => next.fence(core, next.done[core] + 1 == self.script()),
             Step::Flush(core) => next.tick(core),
             Step::Timer(core) => {
                 next.clock.reach(core, M::timer(&next.cores[core]));
@@ -277,7 +271,7 @@ impl<M: Member> Protocol for PathSpace<M> {
 
     fn is_final(&self, state: &State<M>) -> bool {
         state.wires.is_empty()
-            && state.done.iter().all(|d| usize::from(*d) == self.script())
+            && state.done.iter().all(|d| *d == self.script())
             && state.cores.iter().all(|core| core.level() == 0)
     }
 

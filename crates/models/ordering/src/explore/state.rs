@@ -34,7 +34,7 @@ pub(super) type Epoch = (usize, EpochId);
 pub struct State<M: Member> {
     pub(super) cores: ArrayVec<Part<M::Core>, MOST_CORES>,
     /// Stores and fences done, per core.
-    pub(super) done: ArrayVec<u8, MOST_CORES>,
+    pub(super) done: ArrayVec<usize, MOST_CORES>,
     tables: ArrayVec<Part<M::Table>, MOST_CONTROLLERS>,
     register: M::TimestampRegister,
     memory: Part<Media>,
@@ -169,7 +169,7 @@ impl<M: Member> State<M> {
         let mut out = Outbox::default();
         let reached = self.cores[core].fence(self.clock.now(core), kind, &mut out);
         self.route(core, out);
-        self.done[core] += u8::from(reached.is_ok());
+        self.done[core] += usize::from(reached.is_ok());
         if reached.is_ok() && M::CROSS_CORE == CrossCore::Acquires {
             self.releases.fence(core);
         }

@@ -37,23 +37,16 @@ impl Front {
     /// [`Front::enqueue`] would do, which has to ask more.
     #[inline]
     fn store_at_once(&mut self, op: &Op) -> bool {
-        let is_plain = op.kind == OpKind::Store && op.order == Order::Plain && !is_uncached(op.address);
-        if !is_plain || !self.store_buffer.has_room() || self.caches.recent(line_of(op.address)).is_none() {
+        let is_plain = op.kind == OpKind::Store && op.order == Order::Plain && self.takes_short_ways();
+        if !is_plain
+            || is_uncached(op.address)
+            || !self.store_buffer.has_room()
+            || self.caches.recent(line_of(op.address)).is_none()
+        {
             return false;
         }
         self.stats.l1_hits += 1;
-        self.clear_until = Time::ZERO;
-        self.store_buffer.push(Entry {
-            kind: Kind::Store,
-            address: op.address,
-            size: op.size,
-            order: Order::Plain,
-            value: op.value,
-            ready: self.now + self.spec.store_interval,
-            progress: 0,
-            refused: false,
-            untold: 0,
-        });
+        self.push(op, Kind::Store, self.now + self.spec.store_interval);
         self.now += self.spec.issue;
         true
     }
@@ -70,7 +63,7 @@ impl Front {
         if counts && !matches!(op.kind, OpKind::Compute | OpKind::Await | OpKind::Fence(_)) {
             self.stats.references += 1;
         }
-        if self.checkpoint.is_none() && self.takes_short_ways() && self.store_at_once(op) {
+        if self.store_at_once(op) {
             return Poll::Ready(0);
         }
         self.carry_out(op)
