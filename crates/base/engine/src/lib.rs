@@ -20,7 +20,6 @@ mod timeline;
 pub use timeline::{Mark, Timeline, Track};
 
 use queue::{EventQueue, Key};
-use std::collections::VecDeque;
 use units::{Dur, Time, watch};
 
 /// Events between two looks at whether the run is to stop: about a millisecond.
@@ -97,43 +96,55 @@ struct Wires {
     shortest: Vec<Dur>,
 }
 
-/// Points in time to come, in order.
-struct Arrivals(VecDeque<Time>);
+/// Points in time to come, in order, behind some that have passed: one stretch of memory, in which a later one is moved by a step.
+struct Arrivals {
+    times: Vec<Time>,
+    passed: usize,
+}
 
 impl Arrivals {
+    /// As many as have passed are let go of at once.
+    const KEPT: usize = 64;
+
     fn new() -> Arrivals {
-        Arrivals(VecDeque::with_capacity(64))
+        Arrivals { times: Vec::with_capacity(2 * Self::KEPT), passed: 0 }
     }
 
     #[inline]
     fn add(&mut self, at: Time) {
-        match self.0.back() {
+        match self.times.last() {
             Some(last) if *last > at => self.add_before_others(at),
-            _ => self.0.push_back(at),
+            _ => self.times.push(at),
         }
     }
 
     #[inline(never)]
     fn add_before_others(&mut self, at: Time) {
-        // Few are later: they change places with it one by one, which is less than finding its place and making room there.
-        let mut place = self.0.len();
-        self.0.push_back(at);
-        while place > 0 && self.0[place - 1] > at {
-            self.0.swap(place - 1, place);
+        // Few are later: moving them one by one is less than finding its place and making room there.
+        self.times.push(at);
+        let to_come = &mut self.times[self.passed..];
+        let mut place = to_come.len() - 1;
+        while place > 0 && to_come[place - 1] > at {
+            to_come[place] = to_come[place - 1];
             place -= 1;
         }
+        to_come[place] = at;
     }
 
     /// The first has come.
     #[inline]
     fn pass(&mut self) {
-        self.0.pop_front();
+        self.passed += 1;
+        if self.passed >= Self::KEPT {
+            self.times.drain(..self.passed);
+            self.passed = 0;
+        }
     }
 
     /// The first, [`Time::NEVER`] when there is none.
     #[inline]
     fn first(&self) -> Time {
-        self.0.front().copied().unwrap_or(Time::NEVER)
+        self.times.get(self.passed).copied().unwrap_or(Time::NEVER)
     }
 }
 

@@ -73,6 +73,19 @@ impl CacheShape {
     }
 }
 
+/// The least of `ranks` that is not below `least`, and the place of the first that has it; [`u64::MAX`] where none is. Cost: a
+/// comparison or two for each, and no jump.
+#[inline]
+fn least_from(ranks: &[u64], least: u64) -> (u64, usize) {
+    let mut found = (u64::MAX, 0);
+    for (place, rank) in ranks.iter().enumerate() {
+        let rank = if *rank < least { u64::MAX } else { *rank };
+        let is_less = rank < found.0;
+        found = (if is_less { rank } else { found.0 }, if is_less { place } else { found.1 });
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::{CacheShape, Index};

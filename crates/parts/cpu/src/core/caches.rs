@@ -1,7 +1,7 @@
 //! The two private caches. The second level includes the first and holds the bytes; the first is a set of
 //! tags that say which lines are close.
 
-use crate::CacheShape;
+use crate::{CacheShape, least_from};
 use protocol::{Block, EpochId, Line};
 
 /// MESI state of a line in a private cache; absent lines are invalid.
@@ -25,7 +25,7 @@ pub(super) type Slot = usize;
 /// Tags are line numbers plus one, so that zero means nobody and an unused cache costs nothing to make.
 const NOBODY: u64 = 0;
 
-/// Above every age.
+/// Above every tick: part of the age of a place that is taken.
 const TAKEN: u64 = 1 << 63;
 
 fn tag(line: Line) -> u64 {
@@ -111,7 +111,7 @@ impl Caches {
             return Some((self.l1_slots[first + way] as Slot, Level::L1));
         }
         let slot = self.find(line)?;
-        self.l2_ages[slot] = self.tick;
+        self.l2_ages[slot] = TAKEN | self.tick;
         self.bring_close(line, slot);
         Some((slot, Level::L2))
     }
@@ -128,12 +128,7 @@ impl Caches {
         let set = self.l1.set_of(line);
         let first = set * self.l1.ways;
         // A free place has age 0, and so goes first.
-        let (mut way, mut least) = (0, u64::MAX);
-        for (index, age) in self.l1_ages[first..first + self.l1.ways].iter().enumerate() {
-            if *age < least {
-                (way, least) = (index, *age);
-            }
-        }
+        let (_, way) = least_from(&self.l1_ages[first..first + self.l1.ways], 0);
         self.l1_tags[first + way] = tag(line);
         self.l1_slots[first + way] = slot as u32;
         self.l1_ages[first + way] = self.tick;
@@ -144,26 +139,19 @@ impl Caches {
     /// is not busy, and no other is asked about.
     pub(super) fn choose(&self, line: Line, busy: impl Fn(&Caches, Slot) -> bool) -> Slot {
         let (taken, oldest) = self.oldest(line, 0).expect("a set has ways");
-        let (mut rank, mut slot) = (taken, oldest);
-        while rank >= TAKEN && busy(self, slot) {
-            let Some(next) = self.oldest(line, rank + 1) else { return oldest };
-            (rank, slot) = next;
+        let (mut age, mut slot) = (taken, oldest);
+        while age >= TAKEN && busy(self, slot) {
+            let Some(next) = self.oldest(line, age + 1) else { return oldest };
+            (age, slot) = next;
         }
         slot
     }
 
-    /// The place of the least rank from `least` on: free ones first, then by age.
+    /// The place of the least age from `least` on: free ones first.
     fn oldest(&self, line: Line, least: u64) -> Option<(u64, Slot)> {
         let first = self.l2.set_of(line) * self.l2.ways;
-        let ways = first..first + self.l2.ways;
-        let mut found = (u64::MAX, 0);
-        for (way, (tag, age)) in self.l2_tags[ways.clone()].iter().zip(&self.l2_ages[ways]).enumerate() {
-            let rank = if *tag == NOBODY { *age } else { TAKEN | *age };
-            if rank >= least && rank < found.0 {
-                found = (rank, first + way);
-            }
-        }
-        (found.0 != u64::MAX).then_some(found)
+        let (age, way) = least_from(&self.l2_ages[first..first + self.l2.ways], least);
+        (age != u64::MAX).then_some((age, first + way))
     }
 
     /// The line in a place, none when it is free.
@@ -176,7 +164,7 @@ impl Caches {
         debug_assert!(self.line(slot).is_none());
         self.tick += 1;
         self.l2_tags[slot] = tag(line);
-        self.l2_ages[slot] = self.tick;
+        self.l2_ages[slot] = TAKEN | self.tick;
         self.states[slot] = state;
         self.data[slot] = *data;
         self.written[slot] = 0;
@@ -188,6 +176,7 @@ impl Caches {
     pub(super) fn remove(&mut self, slot: Slot) -> Victim {
         let line = Line(self.l2_tags[slot] - 1);
         self.l2_tags[slot] = NOBODY;
+        self.l2_ages[slot] &= !TAKEN;
         let first = self.l1.set_of(line) * self.l1.ways;
         let place = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == tag(line));
         if let Some(way) = place {

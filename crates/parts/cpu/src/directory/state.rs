@@ -1,7 +1,7 @@
 //! The directory's data: lines with their bytes and holders, and one queue of requests for each busy line.
 
 use super::spec::{DirectorySpec, Replacement};
-use crate::CacheShape;
+use crate::{CacheShape, least_from};
 use protocol::{Block, EpochTag, Grant, Line, LineWrite};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -47,11 +47,18 @@ struct Transaction {
 /// In the arrays below zero means nothing, so that of a large cache that is hardly used lines' bytes cost nothing to make.
 const NOTHING: u64 = 0;
 
+/// What a place's rank is made of, the most first: a pinned line goes never, a line without private copies and without an epoch tag before
+/// others, an older one before a younger.
+const PINNED: u64 = 1 << 63;
+const TAKEN: u64 = 1 << 62;
+const TAGGED: u64 = 1 << 61;
+const HAS_COPIES: u64 = 1 << 60;
+const AGE: u64 = HAS_COPIES - 1;
+
 /// What is known of a place's line besides its bytes: half a line of the host's, so that what a message asks is one miss.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Entry {
-    age: u64,
     sharers: u64,
     /// Epoch, and above it core plus one.
     tag: u64,
@@ -69,6 +76,8 @@ pub(super) struct State {
     /// Line number plus one, apart from the rest: a search looks at no more.
     lines: Vec<u64>,
     entries: Vec<Entry>,
+    /// How much a place's line is worth keeping, apart as well: whoever looks for a place compares those of a set. No two lines' are the same.
+    ranks: Vec<u64>,
     /// Apart as well: a power failure asks it of all.
     dirty: Vec<bool>,
     /// Flushed writes that are not durable yet, by line.
@@ -97,6 +106,7 @@ impl Hash for State {
             replacement: _,
             lines,
             entries,
+            ranks,
             dirty,
             flushed,
             departed,
@@ -111,7 +121,8 @@ impl Hash for State {
         } = self;
         for slot in (0..lines.len()).filter(|slot| lines[*slot] != NOTHING) {
             let its = &entries[slot];
-            let older = |s: &usize| lines[*s] != NOTHING && entries[*s].age < its.age;
+            let age = |slot: usize| ranks[slot] & AGE;
+            let older = |s: &usize| lines[*s] != NOTHING && age(*s) < age(slot);
             let older = (0..lines.len()).filter(older).count();
             (slot, lines[slot], older, its.sharers, its.owner).hash(into);
             (dirty[slot], its.leaving, its.pins, its.tag, data[slot]).hash(into);
@@ -137,6 +148,7 @@ impl State {
             replacement: spec.replacement,
             lines: vec![NOTHING; lines],
             entries: vec![Entry::default(); lines],
+            ranks: vec![0; lines],
             dirty: vec![false; lines],
             flushed: FxHashMap::default(),
             departed: FxHashMap::default(),
@@ -258,18 +270,14 @@ impl State {
     /// The place for a new line: free, or least recently used among those that are neither busy nor pinned;
     /// lines without private copies and without an epoch tag first.
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
+        let set = self.set(line);
         let mut least = 0;
         loop {
-            let (mut rank, mut slot) = (u64::MAX, 0);
-            for usable in self.set(line).filter(|slot| self.entries[*slot].pins == 0) {
-                let its = self.rank(usable);
-                if its >= least && its < rank {
-                    (rank, slot) = (its, usable);
-                }
-            }
-            if rank == u64::MAX {
+            let (rank, way) = least_from(&self.ranks[set.clone()], least);
+            if rank >= PINNED {
                 return None;
             }
+            let slot = set.start + way;
             // Few lines are busy: asking for the best one alone is cheaper than asking for all.
             if !self.line(slot).is_some_and(|old| self.is_active(old)) {
                 return Some(slot);
@@ -278,13 +286,16 @@ impl State {
         }
     }
 
-    /// How much a place's line is worth keeping; no two lines are worth the same.
+    /// Something of which a place's rank is made has changed; its age has not.
     #[inline]
-    fn rank(&self, slot: Slot) -> u64 {
+    fn rank_again(&mut self, slot: Slot) {
         let its = &self.entries[slot];
-        let (taken, tagged) = (self.lines[slot] != NOTHING, its.tag != NOTHING);
-        debug_assert!(its.age >> 61 == 0);
-        u64::from(taken) << 63 | u64::from(tagged) << 62 | u64::from(self.has_copies(slot)) << 61 | its.age
+        let worth = |is: bool, bit: u64| if is { bit } else { 0 };
+        let worth = worth(its.pins > 0, PINNED)
+            | worth(self.lines[slot] != NOTHING, TAKEN)
+            | worth(its.tag != NOTHING, TAGGED)
+            | worth(self.has_copies(slot), HAS_COPIES);
+        self.ranks[slot] = worth | self.ranks[slot] & AGE;
     }
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {
@@ -308,17 +319,21 @@ impl State {
     pub(super) fn free(&mut self, slot: Slot) {
         self.lines[slot] = NOTHING;
         self.dirty[slot] = false;
+        self.entries[slot] = Entry::default();
         // An age stays, by which free places are chosen.
-        self.entries[slot] = Entry { age: self.entries[slot].age, ..Entry::default() };
+        self.ranks[slot] &= AGE;
     }
 
     pub(super) fn touch(&mut self, slot: Slot) {
         self.tick += 1;
-        self.entries[slot].age = match self.replacement {
+        let age = match self.replacement {
             Replacement::Lru => self.tick,
             // The tick below keeps any two apart.
             Replacement::Random => (mix(self.tick) & 0xFFFF) << 40 | self.tick & ((1 << 40) - 1),
         };
+        debug_assert!(age <= AGE);
+        self.ranks[slot] = age;
+        self.rank_again(slot);
     }
 
     pub(super) fn fill(&mut self, slot: Slot, data: &Block) {
@@ -393,19 +408,23 @@ impl State {
         } else {
             self.entries[slot].sharers &= !(1 << core);
         }
+        self.rank_again(slot);
     }
 
     /// Gives a line to a core, and says with which right.
     pub(super) fn grant(&mut self, slot: Slot, core: u8, modify: bool) -> Grant {
-        let others = self.entries[slot].sharers & !(1 << core);
-        if modify || others == 0 {
-            self.entries[slot].owner = core + 1;
-            self.entries[slot].sharers = 0;
-            return if modify { Grant::Modified } else { Grant::Exclusive };
-        }
-        self.entries[slot].owner = 0;
-        self.entries[slot].sharers |= 1 << core;
-        Grant::Shared
+        let its = &mut self.entries[slot];
+        let others = its.sharers & !(1 << core);
+        let grant = if modify || others == 0 {
+            (its.owner, its.sharers) = (core + 1, 0);
+            if modify { Grant::Modified } else { Grant::Exclusive }
+        } else {
+            its.owner = 0;
+            its.sharers |= 1 << core;
+            Grant::Shared
+        };
+        self.rank_again(slot);
+        grant
     }
 
     /// The owner evicts a line that it changed.
@@ -417,6 +436,7 @@ impl State {
         if self.entries[slot].owner == core + 1 {
             self.entries[slot].owner = 0;
             self.entries[slot].tag = NOTHING;
+            self.rank_again(slot);
         }
     }
 
@@ -428,6 +448,7 @@ impl State {
 
     pub(super) fn set_tag(&mut self, slot: Slot, tag: Option<EpochTag>) {
         self.entries[slot].tag = tag.map_or(NOTHING, |t| u64::from(t.core + 1) << 32 | u64::from(t.epoch));
+        self.rank_again(slot);
     }
 
     pub(super) fn untag(&mut self, line: Line, tag: EpochTag) {
@@ -440,11 +461,13 @@ impl State {
         };
         if self.tag(slot) == Some(tag) {
             self.entries[slot].tag = NOTHING;
+            self.rank_again(slot);
         }
     }
 
     pub(super) fn pin(&mut self, slot: Slot) {
         self.entries[slot].pins += 1;
+        self.rank_again(slot);
     }
 
     pub(super) fn is_pinned(&self, slot: Slot) -> bool {
@@ -454,6 +477,7 @@ impl State {
     pub(super) fn unpin(&mut self, line: Line) {
         if let Some(slot) = self.find(line) {
             self.entries[slot].pins = self.entries[slot].pins.saturating_sub(1);
+            self.rank_again(slot);
         }
     }
 }
