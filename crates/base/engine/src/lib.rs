@@ -103,7 +103,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// As many as have passed are let go of at once.
+    /// Once so many have passed, they are let go of together.
     const KEPT: usize = 64;
 
     fn new() -> Arrivals {

@@ -8,11 +8,10 @@ use super::misses::Miss;
 use super::spec::CoreSpec;
 use super::stats::Stats;
 use super::store_buffer::StoreBuffer;
+use super::stores::Combining;
 use engine::{Mark, Track};
 use protocol::Capabilities;
-use protocol::{
-    Block, CoreOrdering, EpochId, Line, LineWrite, Msg, Outbox, Peer, Snoop, StatSink, Tally, messages,
-};
+use protocol::{Block, CoreOrdering, EpochId, Line, Msg, Outbox, Peer, Snoop, StatSink, Tally, messages};
 use std::collections::VecDeque;
 use units::{Dur, Time};
 
@@ -75,7 +74,7 @@ pub(super) struct Front {
     pub(super) doubts: u8,
     /// The epoch that the release at the head publishes.
     pub(super) release_epoch: EpochId,
-    pub(super) combining: Vec<LineWrite>,
+    pub(super) combining: Vec<Combining>,
     /// Lines that the ordering model has written back, in the order in which it asked.
     pub(super) asked: Vec<Line>,
     /// Flushes and non-temporal stores whose acknowledgement is still to come.
@@ -195,13 +194,9 @@ impl Front {
                 self.ordering.on(now, Peer::Caches, msg, &mut self.outbox);
                 self.ordering_progressed(now);
             }
-            Msg::CleanAck { .. } => {
+            Msg::CleanAck { .. } | Msg::UncachedAck => {
                 self.unacknowledged -= 1;
-                self.unblock_head(now);
-                self.request_refused_stores(now);
-            }
-            Msg::UncachedAck => {
-                self.unacknowledged -= 1;
+                self.emit_whole(now, 0);
                 self.unblock_head(now);
                 self.request_refused_stores(now);
             }

@@ -58,7 +58,7 @@ impl Front {
     /// Asks the directory for a line, after both private levels were looked up from `at` on.
     pub(super) fn request(&mut self, at: Time, line: Line, modify: bool) {
         debug_assert!(self.has_miss_register() && !self.is_missing(line));
-        self.emit_combining(at, Some(line));
+        self.emit_line(at, line);
         self.stats.misses += 1;
         self.misses.push(Miss { line, to_store: modify, arrived: None });
         self.store_misses += usize::from(modify);

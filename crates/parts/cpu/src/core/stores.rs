@@ -9,6 +9,28 @@ use protocol::{
 };
 use units::{Dur, Time};
 
+/// A write-combining buffer of non-temporal stores.
+pub(super) struct Combining {
+    write: LineWrite,
+    /// Bytes that were stored again since the line was whole.
+    again: Mask,
+}
+
+impl Combining {
+    /// One more store of its line; whether the line was whole.
+    fn join(&mut self, write: &LineWrite) -> bool {
+        let was_whole = self.write.mask == Mask::MAX;
+        self.again |= if was_whole { write.mask } else { 0 };
+        self.write.merge(write);
+        was_whole
+    }
+
+    /// Whether it is whole and waits for no store behind it, of which `next` is the line: for one line's stores at most.
+    fn leaves(&self, next: Option<Line>) -> bool {
+        self.write.mask == Mask::MAX && (next != Some(self.write.line) || self.again == Mask::MAX)
+    }
+}
+
 /// Why the head goes no further now.
 enum Blocked {
     /// Its line is on its way.
@@ -266,7 +288,11 @@ impl Front {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
         }
-        self.room_for(self.spec.outstanding_writes)?;
+        let joins = self.combining.iter().position(|open| open.write.line == write.line);
+        let takes_a_buffer = joins.is_none() && self.combining.len() >= self.spec.write_combining;
+        if takes_a_buffer {
+            self.room_for(self.spec.outstanding_writes)?;
+        }
         if self.capabilities.orders_stores && write.line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
             let after = self.ordering.store(at, &write, &mut self.outbox)?;
@@ -280,33 +306,44 @@ impl Front {
                 self.send(at, Msg::PutM { line: victim.line, data: victim.data });
             }
         }
-        match self.combining.iter_mut().find(|w| w.line == write.line) {
-            Some(open) => open.merge(&write),
-            None => self.combining.push(write),
-        }
-        let full = |w: &LineWrite| w.line == write.line && w.mask == Mask::MAX;
-        if self.combining.iter().any(full) {
-            self.emit_combining(at, Some(write.line));
-        } else if self.combining.len() > self.spec.write_combining {
-            let oldest = self.combining[0].line;
-            self.emit_combining(at, Some(oldest));
-        }
         self.stats.stores += 1;
-        Ok((self.spec.nontemporal_interval, DONE))
+        let was_whole = match joins {
+            Some(place) => self.combining[place].join(&write),
+            None => {
+                if takes_a_buffer {
+                    self.emit_combining(at, 0);
+                }
+                self.combining.push(Combining { write, again: 0 });
+                false
+            }
+        };
+        self.emit_whole(at, 1);
+        // What takes time is a line's way out of the core.
+        Ok((if was_whole { self.spec.store_interval } else { self.spec.nontemporal_interval }, DONE))
     }
 
-    /// Sends write-combining buffers out: the one of `line`, or all.
-    pub(super) fn emit_combining(&mut self, at: Time, line: Option<Line>) {
-        let mut index = 0;
-        while index < self.combining.len() {
-            if line.is_some_and(|l| l != self.combining[index].line) {
-                index += 1;
-                continue;
-            }
-            let w = self.combining.remove(index);
-            self.unacknowledged += 1;
-            self.send(at, Msg::NonTemporal { line: w.line, data: w.data, mask: w.mask });
+    /// Lines that are whole leave, as many as may be on their way: but for the one that the next store is of, which joins it. The first `done` entries
+    /// of the store buffer have been stored.
+    pub(super) fn emit_whole(&mut self, at: Time, done: usize) {
+        let next = self.store_buffer.entries().nth(done);
+        let next = next.filter(|next| next.kind == Kind::NonTemporal).map(Entry::line);
+        while self.room_for(self.spec.outstanding_writes).is_ok() {
+            let Some(place) = self.combining.iter().position(|open| open.leaves(next)) else { return };
+            self.emit_combining(at, place);
         }
+    }
+
+    /// The write-combining buffer of a line leaves, where there is one.
+    pub(super) fn emit_line(&mut self, at: Time, line: Line) {
+        if let Some(place) = self.combining.iter().position(|open| open.write.line == line) {
+            self.emit_combining(at, place);
+        }
+    }
+
+    fn emit_combining(&mut self, at: Time, place: usize) {
+        let LineWrite { line, data, mask } = self.combining.remove(place).write;
+        self.unacknowledged += 1;
+        self.send(at, Msg::NonTemporal { line, data, mask });
     }
 
     fn commit_flush(&mut self, at: Time, entry: &Entry, kind: FlushKind) -> Step {
@@ -347,7 +384,7 @@ impl Front {
     }
 
     fn send_flush(&mut self, at: Time, line: Line, invalidate: bool) {
-        self.emit_combining(at, Some(line));
+        self.emit_line(at, line);
         let mut data: Option<Block> = None;
         if let Some(slot) = self.caches.find(line) {
             if self.caches.state(slot) == State::Modified {
@@ -388,7 +425,9 @@ impl Front {
 
     /// Every flush and non-temporal store so far has reached the persistence domain.
     fn durable_flushes(&mut self, at: Time) -> Result<(), Blocked> {
-        self.emit_combining(at, None);
+        while !self.combining.is_empty() && self.room_for(self.spec.outstanding_writes).is_ok() {
+            self.emit_combining(at, 0);
+        }
         if self.unacknowledged > 0 { Err(Blocked::Ordering) } else { Ok(()) }
     }
 }

@@ -482,6 +482,13 @@ fn a_changed_line_that_leaves_takes_its_bytes_along() {
     );
 }
 
+/// What left past the caches, in order: lines, and which of their bytes.
+fn past_the_caches(bench: &Bench) -> impl Iterator<Item = (Line, u64)> {
+    bench.heard.iter().filter_map(|(_, m)| {
+        if let Msg::NonTemporal { line, mask, .. } = m { Some((*line, *mask)) } else { None }
+    })
+}
+
 #[test]
 fn stores_past_the_caches_leave_as_a_line_or_at_a_fence() {
     let (_, bench) = times(|cpu, _| async move {
@@ -491,12 +498,72 @@ fn stores_past_the_caches_leave_as_a_line_or_at_a_fence() {
         cpu.store_nontemporal(line(1), 1).await;
         cpu.fence(FenceKind::Sfence).await;
     });
-    let masks: Vec<u64> = bench
-        .heard
-        .iter()
-        .filter_map(|(_, m)| if let Msg::NonTemporal { mask, .. } = m { Some(*mask) } else { None })
-        .collect();
+    let masks: Vec<u64> = past_the_caches(&bench).map(|(_, mask)| mask).collect();
     assert_eq!(masks, [u64::MAX, 0xFF]);
+}
+
+/// A core whose stores past the caches are made faster than the one that may be on its way is answered.
+fn held_up() -> CoreSpec {
+    let fast = Dur::ps(100);
+    let buffers = CoreSpec { store_buffer: 16, write_combining: 2, outstanding_writes: Some(1), ..spec() };
+    CoreSpec { nontemporal_interval: fast, store_interval: fast, issue: fast, ..buffers }
+}
+
+/// Which lines left, in order, of whole ones that a program stores past the caches.
+fn lines_past_the_caches(spec: CoreSpec, lines: &'static [u64]) -> Vec<u64> {
+    let mut bench = Bench::new(spec, Mode::Fast);
+    let cpu = bench.core.cpu();
+    bench.run(Box::pin(async move {
+        for n in lines {
+            for word in 0..8 {
+                cpu.store_nontemporal(line(*n) + 8 * word, *n).await;
+            }
+        }
+        cpu.fence(FenceKind::Sfence).await;
+    }));
+    let whole = past_the_caches(&bench).inspect(|(_, mask)| assert_eq!(*mask, u64::MAX));
+    whole.map(|(l, _)| l.0 - line(0) / 64).collect()
+}
+
+#[test]
+fn a_whole_line_waits_for_the_store_behind_it_that_is_of_the_same_line() {
+    let buffers = || CoreSpec { store_buffer: 16, write_combining: 2, ..spec() };
+    assert_eq!(lines_past_the_caches(buffers(), &[0, 0, 1]), [0, 1]);
+    assert_eq!(lines_past_the_caches(buffers(), &[0, 1, 0, 1]), [0, 1, 0, 1], "nothing held them up");
+    assert_eq!(
+        lines_past_the_caches(buffers(), &[0, 0, 0, 0, 0]),
+        [0, 0, 0],
+        "for one line's stores, not for more"
+    );
+}
+
+#[test]
+fn lines_that_may_not_leave_yet_collect_what_is_stored_to_them() {
+    assert_eq!(lines_past_the_caches(held_up(), &[0, 1, 2, 1, 2]), [0, 1, 2]);
+    let one = CoreSpec { write_combining: 1, ..held_up() };
+    assert_eq!(
+        lines_past_the_caches(one, &[0, 1, 2, 1, 2]).len(),
+        5,
+        "a third line finds no buffer, and waits"
+    );
+}
+
+#[test]
+fn a_fence_sends_no_more_lines_than_may_be_on_their_way() {
+    let mut bench = Bench::new(held_up(), Mode::Fast);
+    let cpu = bench.core.cpu();
+    bench.run(Box::pin(async move {
+        for n in 0..3 {
+            cpu.store_nontemporal(line(n), n).await;
+        }
+        cpu.fence(FenceKind::Sfence).await;
+    }));
+    let heard: Vec<Time> = bench.heard.iter().map(|(at, _)| *at).collect();
+    let apart = |pair: &[Time]| pair[1].since(pair[0]) >= Dur::ns(2 * WIRE);
+    assert!(
+        heard.len() == 3 && heard.windows(2).all(apart),
+        "each behind the answer to the one before: {heard:?}"
+    );
 }
 
 #[test]
@@ -535,6 +602,7 @@ enum Step {
     Store,
     Prefetch,
     NonTemporal,
+    WholeLine,
     Clwb,
     Clflush,
     Locked,
@@ -548,6 +616,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u64, u64)>> {
         Step::Store,
         Step::Prefetch,
         Step::NonTemporal,
+        Step::WholeLine,
         Step::Clwb,
         Step::Clflush,
         Step::Locked,
@@ -567,8 +636,8 @@ struct Outcome {
 }
 
 /// Runs it; with `is_general` on the general ways alone.
-fn outcome(program: &[(Step, u64, u64)], mode: Mode, is_general: bool) -> Outcome {
-    let mut bench = Bench::new(spec(), mode);
+fn outcome(spec: CoreSpec, program: &[(Step, u64, u64)], mode: Mode, is_general: bool) -> Outcome {
+    let mut bench = Bench::new(spec, mode);
     bench.core.port.0.borrow_mut().is_general = is_general;
     let (cpu, read) = (bench.core.cpu(), Rc::new(RefCell::new(Vec::new())));
     let (steps, noted) = (program.to_vec(), Rc::clone(&read));
@@ -583,6 +652,11 @@ fn outcome(program: &[(Step, u64, u64)], mode: Mode, is_general: bool) -> Outcom
                 Step::Store => drop(cpu.store(address, value).await),
                 Step::Prefetch => drop(cpu.prefetch(address).await),
                 Step::NonTemporal => drop(cpu.store_nontemporal(address, value).await),
+                Step::WholeLine => {
+                    for word in 0..8 {
+                        cpu.store_nontemporal(line(at) + 8 * word, value).await;
+                    }
+                }
                 Step::Clwb => drop(cpu.clwb(address).await),
                 Step::Clflush => drop(cpu.write_back_invalidate(address).await),
                 Step::Locked => {
@@ -606,6 +680,10 @@ fn values(program: &[(Step, u64, u64)]) -> Vec<u64> {
     let mut read = Vec::new();
     for (n, (step, at, word)) in program.iter().enumerate() {
         let address = line(*at) + 8 * word;
+        if matches!(step, Step::WholeLine) {
+            memory.extend((0..8).map(|word| (line(*at) + 8 * word, n as u64 + 1)));
+            continue;
+        }
         let old = *memory.entry(address).or_insert(u64::from_le_bytes([(address / 64) as u8; 8]));
         match step {
             Step::Load => read.push(old),
@@ -614,7 +692,7 @@ fn values(program: &[(Step, u64, u64)]) -> Vec<u64> {
                 read.push(old);
                 memory.insert(address, old.wrapping_add(1));
             }
-            Step::Prefetch | Step::Clwb | Step::Clflush | Step::Fence | Step::Compute => {}
+            Step::Prefetch | Step::WholeLine | Step::Clwb | Step::Clflush | Step::Fence | Step::Compute => {}
         }
     }
     read
@@ -624,17 +702,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_random_program_reads_what_it_wrote_and_both_engines_agree(program in steps()) {
-        let fast = outcome(&program, Mode::Fast, false);
+    fn a_random_program_reads_what_it_wrote_and_both_engines_agree(program in steps(), is_held_up in any::<bool>()) {
+        let spec = || if is_held_up { held_up() } else { spec() };
+        let fast = outcome(spec(), &program, Mode::Fast, false);
         prop_assert_eq!(fast.read.iter().map(|(_, value)| *value).collect::<Vec<_>>(), values(&program));
-        let slow = outcome(&program, Mode::Reference, false);
+        let slow = outcome(spec(), &program, Mode::Reference, false);
         prop_assert_eq!(&fast.read, &slow.read);
         prop_assert_eq!(fast.heard, slow.heard);
     }
 
     #[test]
     fn what_goes_a_shorter_way_comes_to_the_same(program in steps()) {
-        let [short, general] = [false, true].map(|is_general| outcome(&program, Mode::Fast, is_general));
+        let [short, general] = [false, true].map(|is_general| outcome(spec(), &program, Mode::Fast, is_general));
         prop_assert_eq!(short.read, general.read);
         prop_assert_eq!(short.heard, general.heard);
         prop_assert_eq!(short.counted, general.counted);
