@@ -30,7 +30,8 @@ pub struct Entered {
     pub evicted: Option<Block>,
 }
 
-/// The buffer. Cost: a search through the numbers of its blocks, and one through their ages where a block has to leave.
+/// The buffer. Cost: a comparison for the block that was asked for last; for others a search through the numbers of its blocks, and one through their
+/// ages where a block has to leave.
 #[derive(Clone, Debug)]
 pub struct BlockBuffer {
     room: usize,
@@ -39,12 +40,14 @@ pub struct BlockBuffer {
     ages: Vec<u64>,
     blocks: Vec<Block>,
     tick: u64,
+    /// The place that was asked for last.
+    last: usize,
 }
 
 /// Of ages their order counts alone.
 impl Hash for BlockBuffer {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let BlockBuffer { room: _, numbers, ages, blocks, tick: _ } = self;
+        let BlockBuffer { room: _, numbers, ages, blocks, tick: _, last: _ } = self;
         (numbers, blocks).hash(into);
         ages.iter().for_each(|age| ages.iter().filter(|other| *other < age).count().hash(into));
     }
@@ -54,7 +57,7 @@ impl BlockBuffer {
     /// An empty buffer of `room` blocks.
     pub fn new(room: usize) -> BlockBuffer {
         let (numbers, ages) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        BlockBuffer { room, numbers, ages, blocks: Vec::with_capacity(room), tick: 0 }
+        BlockBuffer { room, numbers, ages, blocks: Vec::with_capacity(room), tick: 0, last: 0 }
     }
 
     /// The place of a line's block, which is empty where it was not there.
@@ -62,21 +65,36 @@ impl BlockBuffer {
     /// # Panics
     /// When there is room for no block.
     pub fn enter(&mut self, line: Line) -> Entered {
-        self.tick += 1;
         let number = line.0 / BLOCK_LINES;
-        if let Some(index) = self.numbers.iter().position(|n| *n == number) {
-            self.ages[index] = self.tick;
-            return Entered { index, found: true, evicted: None };
+        let entered = match self.find(number) {
+            Some(index) => Entered { index, found: true, evicted: None },
+            None => self.make_room(number),
+        };
+        self.tick += 1;
+        self.ages[entered.index] = self.tick;
+        self.last = entered.index;
+        entered
+    }
+
+    #[inline]
+    fn find(&self, number: u64) -> Option<usize> {
+        if self.numbers.get(self.last) == Some(&number) {
+            return Some(self.last);
         }
+        self.numbers.iter().position(|n| *n == number)
+    }
+
+    /// A new block, at a free place or that of the least recently used one.
+    fn make_room(&mut self, number: u64) -> Entered {
         if self.blocks.len() < self.room {
             self.numbers.push(number);
-            self.ages.push(self.tick);
+            self.ages.push(0);
             self.blocks.push(Block::default());
             return Entered { index: self.blocks.len() - 1, found: false, evicted: None };
         }
         let ages = self.ages.iter().enumerate();
         let (index, _) = ages.min_by_key(|(_, age)| **age).expect("a buffer has blocks");
-        (self.numbers[index], self.ages[index]) = (number, self.tick);
+        self.numbers[index] = number;
         let evicted = Some(std::mem::take(&mut self.blocks[index]));
         Entered { index, found: false, evicted }
     }
