@@ -197,6 +197,8 @@ impl Media for Dimm {
             self.write_block(now, block, &mut cost);
         }
         let there = self.ready[index].max(self.leaving[index].former);
+        // Lines of one block leave the buffer one after the other.
+        self.ready[index] = there.max(now) + self.spec.line;
         cost.latency = there.since(now) + self.spec.hit;
         cost.hit = Some(found && is_here);
         cost.busy = self.busy(self.media_free.since(now), self.spec.ahead);

@@ -51,7 +51,7 @@ pub(crate) struct DimmParameters {
     /// time that a line keeps the bus between controller and DIMM busy
     #[param(default = "3", source = "datasheet: DDR4-2666, a line in four cycles", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
-    /// time that the buffer takes for a line that is written to it
+    /// time that the buffer takes for a line that is written to it, and from one line of a block that is read to the next
     #[param(default = "25", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
     pub(crate) line_ns: Dur,
     /// time that a block all of whose lines have been written waits before it goes to the media
@@ -119,7 +119,7 @@ pub(crate) struct ControllerParameters {
     /// In memory mode, reads and writes between its queues and their data
     #[param(
         default = "64",
-        source = "fitted to hardware.optane.load.fit: decline from eight threads on, one DIMM",
+        source = "open 32..64: not published; loads of hardware.optane.load.fit are as far off with 32, 40, 48 and 56",
         min = 1,
         max = 1024
     )]

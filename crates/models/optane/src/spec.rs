@@ -9,7 +9,7 @@ pub struct DimmSpec {
     pub buffer_blocks: usize,
     /// Time of a line between the controller and the DIMM's buffer: how long the bus is busy.
     pub bus: Dur,
-    /// Time that the buffer takes for a line that is written to it.
+    /// Time that the buffer takes for a line that is written to it, and from one line of a block that is read to the next.
     pub line: Dur,
     /// Time from a request to the data of a line that the buffer holds.
     pub hit: Dur,

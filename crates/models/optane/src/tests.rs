@@ -42,12 +42,20 @@ fn a_block_is_read_once_and_its_other_lines_come_with_it() {
     let mut dimm = Dimm::new(plain());
     let first = dimm.read(at(0), line(0));
     assert_eq!((first.latency, first.bytes_read, first.hit), (Dur::ns(240), 256, Some(false)));
-    // While the block is on its way its lines wait for it, and afterwards they take the buffer's time.
-    assert_eq!(dimm.read(at(100), line(1)).latency, Dur::ns(140));
-    let there = Time::ZERO + Dur::ns(160);
-    assert_eq!(dimm.read(there.just_before(), line(2)).latency, Dur::ns(80) + Dur::ps(1));
-    let hit = dimm.read(there, line(3));
+    // While the block is on its way its lines wait for it, and leave three nanoseconds apart; afterwards they take the buffer's time.
+    assert_eq!(dimm.read(at(100), line(1)).latency, Dur::ns(143));
+    let next = at(166);
+    assert_eq!(dimm.read(next.just_before(), line(2)).latency, Dur::ns(80) + Dur::ps(1));
+    let hit = dimm.read(at(169), line(3));
     assert_eq!((hit.latency, hit.bytes_read, hit.hit), (Dur::ns(80), 0, Some(true)));
+}
+
+#[test]
+fn lines_of_one_block_leave_one_after_the_other_and_those_of_two_do_not_wait_for_each_other() {
+    let mut dimm = Dimm::new(DimmSpec { line: Dur::ns(25), ..plain() });
+    let latency = |dimm: &mut Dimm, n: u64| dimm.read(at(0), line(n)).latency;
+    assert_eq!([0, 1, 3].map(|n| latency(&mut dimm, n)), [240, 265, 290].map(Dur::ns));
+    assert_eq!([4, 5].map(|n| latency(&mut dimm, n)), [280, 305].map(Dur::ns));
 }
 
 #[test]
