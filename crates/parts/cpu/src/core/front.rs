@@ -4,11 +4,11 @@
 use super::account::{Account, Cause};
 use super::caches::{Caches, State, Victim};
 use super::checkpoint::Checkpoint;
+use super::combining::Combining;
 use super::misses::Miss;
 use super::spec::CoreSpec;
 use super::stats::Stats;
 use super::store_buffer::StoreBuffer;
-use super::stores::Combining;
 use engine::{Mark, Track};
 use protocol::Capabilities;
 use protocol::{Block, CoreOrdering, EpochId, Line, Msg, Outbox, Peer, Snoop, StatSink, Tally, messages};

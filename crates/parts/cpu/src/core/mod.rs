@@ -21,6 +21,7 @@
 mod account;
 mod caches;
 mod checkpoint;
+mod combining;
 mod front;
 mod misses;
 mod program;

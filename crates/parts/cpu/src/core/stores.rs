@@ -1,35 +1,13 @@
 //! The store buffer's head becomes visible: stores, locked operations, flushes and fences, one at a time.
 
 use super::caches::{Slot, State, put};
+use super::combining::Combining;
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
 use protocol::{
-    Block, FenceKind, FlushKind, Flushed, Line, LineWrite, Mask, Msg, Peer, RmwKind, WouldBlock, mask_of,
-    offset_of,
+    Block, FenceKind, FlushKind, Flushed, Line, LineWrite, Msg, Peer, RmwKind, WouldBlock, mask_of, offset_of,
 };
 use units::{Dur, Time};
-
-/// A write-combining buffer of non-temporal stores.
-pub(super) struct Combining {
-    write: LineWrite,
-    /// Bytes that were stored again since the line was whole.
-    again: Mask,
-}
-
-impl Combining {
-    /// One more store of its line; whether the line was whole.
-    fn join(&mut self, write: &LineWrite) -> bool {
-        let was_whole = self.write.mask == Mask::MAX;
-        self.again |= if was_whole { write.mask } else { 0 };
-        self.write.merge(write);
-        was_whole
-    }
-
-    /// Whether it is whole and waits for no store behind it, of which `next` is the line: for one line's stores at most.
-    fn leaves(&self, next: Option<Line>) -> bool {
-        self.write.mask == Mask::MAX && (next != Some(self.write.line) || self.again == Mask::MAX)
-    }
-}
 
 /// Why the head goes no further now.
 enum Blocked {
@@ -313,7 +291,7 @@ impl Front {
                 if takes_a_buffer {
                     self.emit_combining(at, 0);
                 }
-                self.combining.push(Combining { write, again: 0 });
+                self.combining.push(Combining::new(write));
                 false
             }
         };
