@@ -72,7 +72,7 @@ PAGES = Program("loaded-latency", {"operations": 2000, "threads": 4, "pages": 20
 CHAIN = Program("bandwidth-latency", {"operations": 300, "warm": 2000, "stores": 500, "memory": "dram"})
 CURVE = Program("bandwidth-latency", {"operations": 50}, SMALL, "curve")
 CRASH = Program("hashmap", {"operations": 30}, how="crash")
-HOLDUP = Program("hashmap", {"operations": 60}, how="holdup")
+HOLDUP = Program("hashmap", {"operations": 400}, how="holdup")
 #: The same behind a link: a cache of a MiB before 4 MiB of NAND.
 FLASH |= {"cmmh.capacity_mib": 4, "cmmh.cache_mib": 1, "cmmh.write_buffer_pages": 1, "cmmh.ways": 1}
 ERASES = Program("loaded-latency", {"operations": 1500, "pages": 600, "threads": 4, "rw": "write", "warm": 1}, FLASH)
