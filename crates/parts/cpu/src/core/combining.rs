@@ -14,9 +14,13 @@ impl Combining {
         Combining { write, again: 0 }
     }
 
+    fn is_whole(&self) -> bool {
+        self.write.mask == Mask::MAX
+    }
+
     /// One more store of its line; whether the line was whole.
     pub(super) fn join(&mut self, write: &LineWrite) -> bool {
-        let was_whole = self.write.mask == Mask::MAX;
+        let was_whole = self.is_whole();
         self.again |= if was_whole { write.mask } else { 0 };
         self.write.merge(write);
         was_whole
@@ -24,6 +28,6 @@ impl Combining {
 
     /// Whether it is whole and waits for no store behind it, of which `next` is the line: for one line's stores at most.
     pub(super) fn leaves(&self, next: Option<Line>) -> bool {
-        self.write.mask == Mask::MAX && (next != Some(self.write.line) || self.again == Mask::MAX)
+        self.is_whole() && (next != Some(self.write.line) || self.again == Mask::MAX)
     }
 }

@@ -266,7 +266,7 @@ impl Front {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
         }
-        let joins = self.combining.iter().position(|open| open.write.line == write.line);
+        let joins = self.open_buffer(write.line);
         let takes_a_buffer = joins.is_none() && self.combining.len() >= self.spec.write_combining;
         if takes_a_buffer {
             self.room_for(self.spec.outstanding_writes)?;
@@ -313,9 +313,13 @@ impl Front {
 
     /// The write-combining buffer of a line leaves, where there is one.
     pub(super) fn emit_line(&mut self, at: Time, line: Line) {
-        if let Some(place) = self.combining.iter().position(|open| open.write.line == line) {
+        if let Some(place) = self.open_buffer(line) {
             self.emit_combining(at, place);
         }
+    }
+
+    fn open_buffer(&self, line: Line) -> Option<usize> {
+        self.combining.iter().position(|open| open.write.line == line)
     }
 
     fn emit_combining(&mut self, at: Time, place: usize) {
