@@ -120,15 +120,13 @@ impl Arrivals {
 
     #[inline(never)]
     fn add_before_others(&mut self, at: Time) {
-        // Few are later: moving them one by one is less than finding its place and making room there.
-        self.times.push(at);
-        let to_come = &mut self.times[self.passed..];
-        let mut place = to_come.len() - 1;
-        while place > 0 && to_come[place - 1] > at {
-            to_come[place] = to_come[place - 1];
-            place -= 1;
+        let place = self.passed + self.times[self.passed..].partition_point(|other| *other <= at);
+        if place == self.passed && self.passed > 0 {
+            self.passed -= 1;
+            self.times[self.passed] = at;
+        } else {
+            self.times.insert(place, at);
         }
-        to_come[place] = at;
     }
 
     /// The first has come.

@@ -5,10 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod parse;
+mod places;
 mod spread;
 pub mod watch;
 
 pub use parse::{ParseError, parse_bytes, parse_dur};
+pub use places::Places;
 pub use spread::spread;
 
 use std::fmt;

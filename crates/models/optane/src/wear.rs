@@ -14,44 +14,51 @@ const COUNTED: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Wear {
     spec: WearSpec,
-    /// Place and writes to it.
-    counts: [(u64, u64); COUNTED],
+    places: [u64; COUNTED],
+    /// Writes to each.
+    counts: [u64; COUNTED],
     /// Writes of this period.
     period: u64,
 }
 
 impl Wear {
     pub(crate) fn new(spec: WearSpec) -> Wear {
-        Wear { spec, counts: [(u64::MAX, 0); COUNTED], period: 0 }
+        Wear { spec, places: [u64::MAX; COUNTED], counts: [0; COUNTED], period: 0 }
     }
 
     /// A line is written; how long the DIMM stands still then.
     pub(crate) fn written(&mut self, line: Line) -> Dur {
         self.period += 1;
         if self.period > self.spec.writes + self.spec.writes / 2 {
-            (self.counts, self.period) = ([(u64::MAX, 0); COUNTED], 1);
+            self.begin_anew();
+            self.period = 1;
         }
         let place = line.0 / PLACE_LINES;
-        let known = self.counts.iter().position(|(p, _)| *p == place);
-        let Some(index) = known else {
+        let Some(index) = self.places.iter().position(|counted| *counted == place) else {
             self.count_anew(place);
             return Dur::ZERO;
         };
-        let count = &mut self.counts[index].1;
-        *count += 1;
-        if *count < self.spec.writes {
+        self.counts[index] += 1;
+        if self.counts[index] < self.spec.writes {
             return Dur::ZERO;
         }
-        (self.counts, self.period) = ([(u64::MAX, 0); COUNTED], 0);
+        self.begin_anew();
         self.spec.stall
+    }
+
+    fn begin_anew(&mut self) {
+        *self = Wear::new(self.spec);
     }
 
     /// A place that is not counted takes the place of the least written one, which loses a count (Misra and Gries, 1982).
     fn count_anew(&mut self, place: u64) {
-        let Some(least) = self.counts.iter_mut().min_by_key(|(_, count)| *count) else { return };
-        match least.1 {
-            0 => *least = (place, 1),
-            _ => least.1 -= 1,
+        let mut least = 0;
+        for index in 1..COUNTED {
+            least = if self.counts[index] < self.counts[least] { index } else { least };
+        }
+        match self.counts[least] {
+            0 => (self.places[least], self.counts[least]) = (place, 1),
+            _ => self.counts[least] -= 1,
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod core;
 pub mod directory;
 pub mod params;
+mod tags;
 
 pub use core::{Core, CoreSpec, FlushSpec, Program, Stretch, TimeStats};
 pub use directory::{Directory, DirectorySpec, Replacement};

@@ -1,6 +1,7 @@
 //! The two private caches. The second level includes the first and holds the bytes; the first is a set of
 //! tags that say which lines are close.
 
+use crate::tags::{Slot as Place, Tags};
 use crate::{CacheShape, least_from};
 use protocol::{Block, EpochId, Line};
 
@@ -20,17 +21,10 @@ pub(super) enum Level {
 }
 
 /// A line's place in the second level.
-pub(super) type Slot = usize;
-
-/// Tags are line numbers plus one, so that zero means nobody and an unused cache costs nothing to make.
-const NOBODY: u64 = 0;
+pub(super) type Slot = Place;
 
 /// Above every tick: part of the age of a place that is taken.
 const TAKEN: u64 = 1 << 63;
-
-fn tag(line: Line) -> u64 {
-    line.0 + 1
-}
 
 /// A line that leaves the private caches.
 pub(super) struct Victim {
@@ -53,12 +47,11 @@ pub(super) fn put(block: &mut Block, at: usize, size: u8, value: u64) {
 
 pub(super) struct Caches {
     l1: CacheShape,
-    l2: CacheShape,
-    l1_tags: Vec<u64>,
+    l1_lines: Tags,
     l1_slots: Vec<u32>,
     l1_ages: Vec<u64>,
     l1_recent: Vec<u8>,
-    l2_tags: Vec<u64>,
+    l2_lines: Tags,
     l2_ages: Vec<u64>,
     states: Vec<State>,
     data: Vec<Block>,
@@ -72,12 +65,11 @@ impl Caches {
         let (n1, n2) = (l1.lines(), l2.lines());
         Caches {
             l1,
-            l2,
-            l1_tags: vec![NOBODY; n1],
+            l1_lines: Tags::new(l1),
             l1_slots: vec![0; n1],
             l1_ages: vec![0; n1],
             l1_recent: vec![0; l1.sets],
-            l2_tags: vec![NOBODY; n2],
+            l2_lines: Tags::new(l2),
             l2_ages: vec![0; n2],
             states: vec![State::Shared; n2],
             data: vec![[0; 64]; n2],
@@ -92,7 +84,7 @@ impl Caches {
     pub(super) fn recent(&self, line: Line) -> Option<Slot> {
         let set = self.l1.set_of(line);
         let place = set * self.l1.ways + self.l1_recent[set] as usize;
-        (self.l1_tags[place] == tag(line)).then(|| self.l1_slots[place] as Slot)
+        self.l1_lines.is_at(place, line).then(|| self.l1_slots[place] as Slot)
     }
 
     /// Finds a line for an access and brings it close. Cost on a first-level hit: one tag comparison when the
@@ -102,13 +94,12 @@ impl Caches {
         if let Some(slot) = self.recent(line) {
             return Some((slot, Level::L1));
         }
-        let set = self.l1.set_of(line);
-        let first = set * self.l1.ways;
         self.tick += 1;
-        if let Some(way) = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == tag(line)) {
-            self.l1_recent[set] = way as u8;
-            self.l1_ages[first + way] = self.tick;
-            return Some((self.l1_slots[first + way] as Slot, Level::L1));
+        if let Some(place) = self.l1_lines.find(line) {
+            let set = self.l1.set_of(line);
+            self.l1_recent[set] = (place - set * self.l1.ways) as u8;
+            self.l1_ages[place] = self.tick;
+            return Some((self.l1_slots[place] as Slot, Level::L1));
         }
         let slot = self.find(line)?;
         self.l2_ages[slot] = TAKEN | self.tick;
@@ -119,9 +110,7 @@ impl Caches {
     /// Finds a line without touching its age.
     #[inline]
     pub(super) fn find(&self, line: Line) -> Option<Slot> {
-        let first = self.l2.set_of(line) * self.l2.ways;
-        let way = self.l2_tags[first..first + self.l2.ways].iter().position(|t| *t == tag(line))?;
-        Some(first + way)
+        self.l2_lines.find(line)
     }
 
     fn bring_close(&mut self, line: Line, slot: Slot) {
@@ -129,7 +118,7 @@ impl Caches {
         let first = set * self.l1.ways;
         // A free place has age 0, and so goes first.
         let (_, way) = least_from(&self.l1_ages[first..first + self.l1.ways], 0);
-        self.l1_tags[first + way] = tag(line);
+        self.l1_lines.put(first + way, line);
         self.l1_slots[first + way] = slot as u32;
         self.l1_ages[first + way] = self.tick;
         self.l1_recent[set] = way as u8;
@@ -149,21 +138,21 @@ impl Caches {
 
     /// The place of the least age from `least` on: free ones first.
     fn oldest(&self, line: Line, least: u64) -> Option<(u64, Slot)> {
-        let first = self.l2.set_of(line) * self.l2.ways;
-        let (age, way) = least_from(&self.l2_ages[first..first + self.l2.ways], least);
-        (age != u64::MAX).then_some((age, first + way))
+        let set = self.l2_lines.set(line);
+        let (age, way) = least_from(&self.l2_ages[set.clone()], least);
+        (age != u64::MAX).then_some((age, set.start + way))
     }
 
     /// The line in a place, none when it is free.
     pub(super) fn line(&self, slot: Slot) -> Option<Line> {
-        self.l2_tags[slot].checked_sub(1).map(Line)
+        self.l2_lines.line(slot)
     }
 
     /// Puts a line into a place that is free.
     pub(super) fn fill(&mut self, slot: Slot, line: Line, state: State, data: &Block) {
         debug_assert!(self.line(slot).is_none());
         self.tick += 1;
-        self.l2_tags[slot] = tag(line);
+        self.l2_lines.put(slot, line);
         self.l2_ages[slot] = TAKEN | self.tick;
         self.states[slot] = state;
         self.data[slot] = *data;
@@ -174,14 +163,12 @@ impl Caches {
 
     /// Takes a line out of both levels.
     pub(super) fn remove(&mut self, slot: Slot) -> Victim {
-        let line = Line(self.l2_tags[slot] - 1);
-        self.l2_tags[slot] = NOBODY;
+        let line = self.line(slot).expect("a line leaves a place that it has");
+        self.l2_lines.clear(slot);
         self.l2_ages[slot] &= !TAKEN;
-        let first = self.l1.set_of(line) * self.l1.ways;
-        let place = self.l1_tags[first..first + self.l1.ways].iter().position(|t| *t == tag(line));
-        if let Some(way) = place {
-            self.l1_tags[first + way] = NOBODY;
-            self.l1_ages[first + way] = 0;
+        if let Some(place) = self.l1_lines.find(line) {
+            self.l1_lines.clear(place);
+            self.l1_ages[place] = 0;
         }
         Victim {
             line,
@@ -248,8 +235,8 @@ impl Caches {
 
     /// Every modified line with its bytes.
     pub(super) fn modified(&self) -> impl Iterator<Item = (Line, &Block)> {
-        let dirty = |i: &usize| self.l2_tags[*i] != NOBODY && self.states[*i] == State::Modified;
-        (0..self.l2_tags.len()).filter(dirty).map(|i| (Line(self.l2_tags[i] - 1), &self.data[i]))
+        let changed = (0..self.l2_lines.count()).filter(|slot| self.states[*slot] == State::Modified);
+        changed.filter_map(|slot| Some((self.line(slot)?, &self.data[slot])))
     }
 }
 

@@ -5,7 +5,7 @@ use super::account::{Account, Cause};
 use super::caches::{Caches, State, Victim};
 use super::checkpoint::Checkpoint;
 use super::combining::Combining;
-use super::misses::Miss;
+use super::misses::Misses;
 use super::spec::CoreSpec;
 use super::stats::Stats;
 use super::store_buffer::StoreBuffer;
@@ -53,7 +53,7 @@ pub(super) struct Front {
     pub(super) waits_for_result: bool,
 
     pub(super) caches: Caches,
-    pub(super) misses: Vec<Miss>,
+    pub(super) misses: Misses,
     /// How many of them are to be stored to.
     pub(super) store_misses: usize,
     /// Instructions that the program computed besides its references, where it tells them.
@@ -130,7 +130,7 @@ impl Front {
             result: 0,
             waits_for_result: false,
             caches: Caches::new(spec.l1, spec.l2),
-            misses: Vec::with_capacity(spec.outstanding_misses),
+            misses: Misses::new(spec.outstanding_misses),
             store_misses: 0,
             computed: 0,
             window: VecDeque::with_capacity(spec.outstanding_misses),
@@ -298,9 +298,7 @@ impl Front {
             self.write_back_asked();
         }
         self.unblock_head(now);
-        if !self.misses.is_empty() {
-            self.retry_fills(now);
-        }
+        self.retry_fills(now);
         if !self.deferred.is_empty() {
             self.retry_snoops(now);
         }

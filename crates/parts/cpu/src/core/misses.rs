@@ -14,6 +14,53 @@ pub(super) struct Miss {
     pub(super) arrived: Option<(Block, Grant, Option<EpochTag>)>,
 }
 
+/// The miss registers in use, in no order.
+pub(super) struct Misses {
+    registers: Vec<Miss>,
+    /// How many of their lines have a number that ends in these bits: mostly a line is not among them, and that is said by one look.
+    ending: [u16; ENDINGS],
+}
+
+const ENDINGS: usize = 64;
+
+fn ending_of(line: Line) -> usize {
+    line.0 as usize % ENDINGS
+}
+
+impl Misses {
+    pub(super) fn new(room: usize) -> Misses {
+        Misses { registers: Vec::with_capacity(room), ending: [0; ENDINGS] }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.registers.len()
+    }
+
+    #[inline]
+    fn find(&self, line: Line) -> Option<usize> {
+        if self.ending[ending_of(line)] == 0 {
+            return None;
+        }
+        self.registers.iter().position(|miss| miss.line == line)
+    }
+
+    /// Whether a line has arrived that could not be put in place yet.
+    pub(super) fn has_arrived(&self, line: Line) -> bool {
+        self.find(line).is_some_and(|index| self.registers[index].arrived.is_some())
+    }
+
+    fn add(&mut self, miss: Miss) {
+        self.ending[ending_of(miss.line)] += 1;
+        self.registers.push(miss);
+    }
+
+    fn take(&mut self, index: usize) -> Miss {
+        let miss = self.registers.swap_remove(index);
+        self.ending[ending_of(miss.line)] -= 1;
+        miss
+    }
+}
+
 impl Front {
     /// Finds a line for an access at `at`, in the caches or among the evicted lines that still wait here.
     #[inline]
@@ -41,7 +88,7 @@ impl Front {
     }
 
     pub(super) fn is_missing(&self, line: Line) -> bool {
-        self.misses.iter().any(|m| m.line == line)
+        self.misses.find(line).is_some()
     }
 
     pub(super) fn has_miss_register(&self) -> bool {
@@ -60,7 +107,7 @@ impl Front {
         debug_assert!(self.has_miss_register() && !self.is_missing(line));
         self.emit_line(at, line);
         self.stats.misses += 1;
-        self.misses.push(Miss { line, to_store: modify, arrived: None });
+        self.misses.add(Miss { line, to_store: modify, arrived: None });
         self.store_misses += usize::from(modify);
         let leaves = at + self.spec.l1.latency + self.spec.l2.latency;
         self.send(leaves, if modify { Msg::GetM { line } } else { Msg::GetS { line } });
@@ -75,23 +122,23 @@ impl Front {
         grant: Grant,
         tag: Option<EpochTag>,
     ) {
-        let index = self.misses.iter().position(|m| m.line == line).expect("data was asked for");
-        self.misses[index].arrived = Some((data, grant, tag));
+        let index = self.misses.find(line).expect("data was asked for");
+        self.misses.registers[index].arrived = Some((data, grant, tag));
         self.try_fill(now, index);
     }
 
     pub(super) fn retry_fills(&mut self, now: Time) {
         let mut index = 0;
         while index < self.misses.len() {
-            let filled = self.misses[index].arrived.is_some() && self.try_fill(now, index);
+            let filled = self.misses.registers[index].arrived.is_some() && self.try_fill(now, index);
             index += usize::from(!filled);
         }
     }
 
     /// Puts an arrived line in place; false when the epoch table or the write-back buffer has no room.
     fn try_fill(&mut self, now: Time, index: usize) -> bool {
-        let line = self.misses[index].line;
-        let (data, grant, tag) = self.misses[index].arrived.expect("the line has arrived");
+        let Miss { line, arrived, .. } = self.misses.registers[index];
+        let (data, grant, tag) = arrived.expect("the line has arrived");
         let present = self.caches.find(line);
         let slot = present.unwrap_or_else(|| self.choose_victim(line));
         let evicts = present.is_none() && self.caches.line(slot).is_some();
@@ -110,14 +157,16 @@ impl Front {
         {
             return false;
         }
-        let filled = self.misses.swap_remove(index);
-        self.store_misses -= usize::from(filled.to_store);
+        self.store_misses -= usize::from(self.misses.take(index).to_store);
         if evicts {
             let victim = self.caches.remove(slot);
             self.evict(now, victim, waits);
         }
         self.place(slot, present.is_some(), line, &data, grant);
-        self.window.retain(|(_, l)| *l != line);
+        // The first, mostly, and one at the most.
+        if let Some(index) = self.window.iter().position(|(_, touched)| *touched == line) {
+            self.window.remove(index);
+        }
         self.unblock_head(now);
         self.resume(now, Wait::Line(line));
         self.request_refused(now);

@@ -306,19 +306,20 @@ impl Core {
         let port = Rc::clone(&self.port);
         let mut front = port.0.borrow_mut();
         let shortest = out.shortest_wire();
-        let (mut first, mut exact) = (true, Time::ZERO);
+        let (mut is_stale, mut exact) = (true, Time::ZERO);
         loop {
-            // The queue, and with it the safe time, changes by what is sent alone.
-            if self.hand_over(&mut front, out) || first {
-                exact = out.safe_time().min(front.halts_at(out.now()));
-                let end = exact.min(front.now + LEG);
-                front.set_safe_time(end, shortest);
-                first = false;
-            }
+            is_stale |= self.hand_over(&mut front, out);
             let (background, program) = (front.background_next(), front.program_next());
             let next = background.min(program);
             if next == Time::NEVER {
                 return;
+            }
+            // The queue, and with it the safe time, changes by what is sent alone. Nobody asks for it where nothing can happen.
+            if is_stale {
+                exact = out.safe_time().min(front.halts_at(out.now()));
+                let end = exact.min(front.now + LEG);
+                front.set_safe_time(end, shortest);
+                is_stale = false;
             }
             if next > front.safe_time && next <= exact {
                 watch::at(next.ps());

@@ -23,7 +23,7 @@ impl Front {
     /// epoch cannot be closed for want of room in the epoch table. The table drains without the coherence
     /// protocol's help, so this wait ends.
     fn try_snoop(&mut self, now: Time, line: Line, kind: Snoop) -> Option<()> {
-        if self.misses.iter().any(|m| m.line == line && m.arrived.is_some()) {
+        if self.misses.has_arrived(line) {
             return None;
         }
         let (data, tag) = match self.write_back.iter().position(|v| v.line == line) {

@@ -84,17 +84,16 @@ impl Directory {
     /// The request at the head of the line's queue starts.
     fn begin(&mut self, line: Line, out: &mut Out<'_, Msg>) {
         let Some(request) = self.state.current(line) else { return };
-        let found = self.state.find(line);
-        match (request, found) {
-            (Request::Get { core, modify }, Some(slot)) => {
+        match (request, self.state.find(line)) {
+            (&Request::Get { core, modify }, Some(slot)) => {
                 self.state.touch(slot);
                 self.snoop_for_get(line, slot, core, modify, out);
             }
             (Request::Get { .. }, None) => self.fetch(line, out),
-            (Request::LineFlush { core, invalidate, .. }, Some(slot)) => {
+            (&Request::LineFlush { core, invalidate }, Some(slot)) => {
                 self.begin_flush(line, slot, core, invalidate, out)
             }
-            (Request::LineFlush { core, .. }, None) => {
+            (&Request::LineFlush { core, .. }, None) => {
                 // Its last bytes may be on their way to memory: an empty write comes after them.
                 let behind = LineWrite { line, data: [0; 64], mask: 0 };
                 let waits = self.mutant != Some(Mutant::AcknowledgesAbsent);
@@ -104,7 +103,7 @@ impl Directory {
             (Request::NonTemporal { .. }, Some(slot)) => {
                 self.snoop_all(line, slot, None, Snoop::Invalidate, out)
             }
-            (Request::NonTemporal { core, write }, None) => {
+            (&Request::NonTemporal { core, write }, None) => {
                 self.write_to_memory(write, core, false, out);
                 self.finish(line, out);
             }
@@ -193,11 +192,9 @@ impl Directory {
     /// Asks every core with a copy, but not `except`, for the line.
     fn snoop_all(&mut self, line: Line, slot: Slot, except: Option<u8>, kind: Snoop, out: &mut Out<'_, Msg>) {
         let mut left = 0;
-        for core in (0..self.spec.cores).filter(|h| Some(*h) != except) {
-            if self.state.has_copy(slot, core) {
-                self.snoop(line, core, kind, out);
-                left += 1;
-            }
+        for core in self.state.holders(slot).filter(|core| Some(*core) != except) {
+            self.snoop(line, core, kind, out);
+            left += 1;
         }
         if left == 0 {
             self.complete(line, slot, self.spec.latency, out);
@@ -238,7 +235,7 @@ impl Directory {
     fn complete(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
         match self.state.current(line) {
             Some(Request::Get { .. }) => self.serve_get(line, slot, think, out),
-            Some(Request::LineFlush { core, invalidate }) => {
+            Some(&Request::LineFlush { core, invalidate }) => {
                 let dirty = self.state.is_dirty(slot);
                 // An empty write goes behind what still leaves.
                 let mask = if dirty { Mask::MAX } else { 0 };
@@ -252,7 +249,7 @@ impl Directory {
                 self.write_through(leaves.then_some(write), line, core, out);
                 self.finish(line, out);
             }
-            Some(Request::NonTemporal { core, write }) => {
+            Some(&Request::NonTemporal { core, write }) => {
                 let mut whole = LineWrite { line, mask: write.mask, data: *self.state.data(slot) };
                 if self.state.is_dirty(slot) {
                     whole.mask = Mask::MAX;
@@ -308,7 +305,7 @@ impl Directory {
     }
 
     fn finish_get(&mut self, line: Line, slot: Slot, think: Dur, out: &mut Out<'_, Msg>) {
-        let Some(Request::Get { core, modify }) = self.state.current(line) else { return };
+        let Some(&Request::Get { core, modify }) = self.state.current(line) else { return };
         let grant = self.state.grant(slot, core, modify);
         let tag = self.state.tag(slot).filter(|t| t.core != core);
         if let Some(tag) = tag {
@@ -321,11 +318,11 @@ impl Directory {
 
     /// The request at the head is done; the next one starts, and so does whoever waited for the place.
     fn finish(&mut self, line: Line, out: &mut Out<'_, Msg>) {
-        let recalled_for = self.state.recalled_for(line);
-        if self.state.finish(line) {
+        let (follows, waiting) = self.state.finish(line);
+        if follows {
             self.begin(line, out);
         }
-        if let Some(waiting) = recalled_for {
+        if let Some(waiting) = waiting {
             self.begin(waiting, out);
         }
     }

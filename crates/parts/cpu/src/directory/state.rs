@@ -1,15 +1,16 @@
 //! The directory's data: lines with their bytes and holders, and one queue of requests for each busy line.
 
 use super::spec::{DirectorySpec, Replacement};
-use crate::{CacheShape, least_from};
+use crate::least_from;
+use crate::tags::{Slot as Place, Tags};
 use protocol::{Block, EpochTag, Grant, Line, LineWrite};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
-use units::mix;
+use units::{bits, mix};
 
 /// A line's place.
-pub(super) type Slot = usize;
+pub(super) type Slot = Place;
 
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Request {
@@ -71,10 +72,9 @@ struct Entry {
 
 #[derive(Clone)]
 pub(super) struct State {
-    shape: CacheShape,
     replacement: Replacement,
-    /// Line number plus one, apart from the rest: a search looks at no more.
-    lines: Vec<u64>,
+    /// Apart from the rest: a search looks at no more.
+    lines: Tags,
     entries: Vec<Entry>,
     /// How much a place's line is worth keeping, apart as well: whoever looks for a place compares those of a set. No two lines' are the same.
     ranks: Vec<u64>,
@@ -102,7 +102,6 @@ pub(super) struct State {
 impl Hash for State {
     fn hash<H: Hasher>(&self, into: &mut H) {
         let State {
-            shape: _,
             replacement: _,
             lines,
             entries,
@@ -119,12 +118,12 @@ impl Hash for State {
             recall_for,
             stuck,
         } = self;
-        for slot in (0..lines.len()).filter(|slot| lines[*slot] != NOTHING) {
+        for (slot, line) in (0..lines.count()).filter_map(|slot| Some((slot, lines.line(slot)?))) {
             let its = &entries[slot];
             let age = |slot: usize| ranks[slot] & AGE;
-            let older = |s: &usize| lines[*s] != NOTHING && age(*s) < age(slot);
-            let older = (0..lines.len()).filter(older).count();
-            (slot, lines[slot], older, its.sharers, its.owner).hash(into);
+            let older = |s: &usize| lines.line(*s).is_some() && age(*s) < age(slot);
+            let older = (0..lines.count()).filter(older).count();
+            (slot, line, older, its.sharers, its.owner).hash(into);
             (dirty[slot], its.leaving, its.pins, its.tag, data[slot]).hash(into);
         }
         let mut flushed: Vec<_> = flushed.iter().collect();
@@ -144,9 +143,8 @@ impl State {
     pub(super) fn new(spec: &DirectorySpec) -> State {
         let lines = spec.shape.lines();
         State {
-            shape: spec.shape,
             replacement: spec.replacement,
-            lines: vec![NOTHING; lines],
+            lines: Tags::new(spec.shape),
             entries: vec![Entry::default(); lines],
             ranks: vec![0; lines],
             dirty: vec![false; lines],
@@ -197,8 +195,10 @@ impl State {
         Some(&mut self.transactions[index])
     }
 
-    pub(super) fn current(&self, line: Line) -> Option<Request> {
-        self.transactions[self.index(line)?].queue.front().copied()
+    /// The request of a line that is being served.
+    #[inline]
+    pub(super) fn current(&self, line: Line) -> Option<&Request> {
+        self.transactions[self.index(line)?].queue.front()
     }
 
     pub(super) fn set_phase(&mut self, line: Line, phase: Phase) {
@@ -220,26 +220,18 @@ impl State {
         self.recall_for.insert(old.0, waiting);
     }
 
-    pub(super) fn recalled_for(&mut self, line: Line) -> Option<Line> {
-        if self.recall_for.is_empty() || !matches!(self.current(line), Some(Request::Recall)) {
-            return None;
-        }
-        self.recall_for.remove(&line.0)
-    }
-
-    /// Drops the request at the head; true when another follows.
-    pub(super) fn finish(&mut self, line: Line) -> bool {
-        let Some(t) = self.transaction(line) else { return false };
-        t.queue.pop_front();
+    /// Drops the request at the head. Gives whether another follows, and the line that waits for this one's place if it was under recall.
+    pub(super) fn finish(&mut self, line: Line) -> (bool, Option<Line>) {
+        let Some(t) = self.transaction(line) else { return (false, None) };
+        let was_recalled = matches!(t.queue.pop_front(), Some(Request::Recall));
         t.phase = Phase::Waiting;
-        if !t.queue.is_empty() {
-            return true;
+        let follows = !t.queue.is_empty();
+        if !follows {
+            self.last = None;
+            self.unused.extend(self.active.remove(&line.0));
         }
-        self.last = None;
-        if let Some(index) = self.active.remove(&line.0) {
-            self.unused.push(index);
-        }
-        false
+        let waiting = if was_recalled { self.recall_for.remove(&line.0) } else { None };
+        (follows, waiting)
     }
 
     pub(super) fn is_active(&self, line: Line) -> bool {
@@ -252,38 +244,28 @@ impl State {
 
     // Lines.
 
-    fn set(&self, line: Line) -> std::ops::Range<Slot> {
-        let first = self.shape.set_of(line) * self.shape.ways;
-        first..first + self.shape.ways
-    }
-
     pub(super) fn find(&self, line: Line) -> Option<Slot> {
-        let set = self.set(line);
-        let way = self.lines[set.clone()].iter().position(|l| *l == line.0 + 1)?;
-        Some(set.start + way)
+        self.lines.find(line)
     }
 
     pub(super) fn line(&self, slot: Slot) -> Option<Line> {
-        self.lines[slot].checked_sub(1).map(Line)
+        self.lines.line(slot)
     }
 
     /// The place for a new line: free, or least recently used among those that are neither busy nor pinned;
     /// lines without private copies and without an epoch tag first.
     pub(super) fn victim(&self, line: Line) -> Option<Slot> {
-        let set = self.set(line);
-        let mut least = 0;
-        loop {
-            let (rank, way) = least_from(&self.ranks[set.clone()], least);
-            if rank >= PINNED {
-                return None;
-            }
+        let set = self.lines.set(line);
+        let (mut rank, mut way) = least_from(&self.ranks[set.clone()], 0);
+        while rank < PINNED {
             let slot = set.start + way;
             // Few lines are busy: asking for the best one alone is cheaper than asking for all.
             if !self.line(slot).is_some_and(|old| self.is_active(old)) {
                 return Some(slot);
             }
-            least = rank + 1;
+            (rank, way) = least_from(&self.ranks[set.clone()], rank + 1);
         }
+        None
     }
 
     /// Something of which a place's rank is made has changed; its age has not.
@@ -292,7 +274,7 @@ impl State {
         let its = &self.entries[slot];
         let worth = |is: bool, bit: u64| if is { bit } else { 0 };
         let worth = worth(its.pins > 0, PINNED)
-            | worth(self.lines[slot] != NOTHING, TAKEN)
+            | worth(self.line(slot).is_some(), TAKEN)
             | worth(its.tag != NOTHING, TAGGED)
             | worth(self.has_copies(slot), HAS_COPIES);
         self.ranks[slot] = worth | self.ranks[slot] & AGE;
@@ -300,7 +282,7 @@ impl State {
 
     pub(super) fn reserve(&mut self, slot: Slot, line: Line) {
         self.free(slot);
-        self.lines[slot] = line.0 + 1;
+        self.lines.put(slot, line);
         if !self.departed.is_empty() {
             self.entries[slot].tag = self.departed.remove(&line.0).unwrap_or(NOTHING);
         }
@@ -317,7 +299,7 @@ impl State {
     }
 
     pub(super) fn free(&mut self, slot: Slot) {
-        self.lines[slot] = NOTHING;
+        self.lines.clear(slot);
         self.dirty[slot] = false;
         self.entries[slot] = Entry::default();
         // An age stays, by which free places are chosen.
@@ -381,7 +363,9 @@ impl State {
     }
 
     pub(super) fn dirty_lines(&self) -> impl Iterator<Item = (Line, &Block)> {
-        (0..self.lines.len()).filter(|s| self.dirty[*s]).filter_map(|s| Some((self.line(s)?, &self.data[s])))
+        (0..self.lines.count())
+            .filter(|s| self.dirty[*s])
+            .filter_map(|s| Some((self.line(s)?, &self.data[s])))
     }
 
     // Holders.
@@ -390,8 +374,11 @@ impl State {
         self.entries[slot].owner.checked_sub(1)
     }
 
-    pub(super) fn has_copy(&self, slot: Slot, core: u8) -> bool {
-        self.entries[slot].owner == core + 1 || self.entries[slot].sharers >> core & 1 == 1
+    /// The cores that have a copy, in order. Cost: a step for each of them, and none for others.
+    pub(super) fn holders(&self, slot: Slot) -> impl Iterator<Item = u8> + use<> {
+        let its = &self.entries[slot];
+        let owner = its.owner.checked_sub(1).map_or(0, |core| 1_u64 << core);
+        bits(its.sharers | owner).map(|core| core as u8)
     }
 
     pub(super) fn has_copies(&self, slot: Slot) -> bool {

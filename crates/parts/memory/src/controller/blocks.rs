@@ -1,7 +1,9 @@
 //! A module's buffer of media blocks, the least recently used of which leaves.
 
+use crate::replacement::{Order, Replacement};
 use protocol::Line;
 use std::hash::{Hash, Hasher};
+use units::Places;
 
 /// Lines of a media block: 256 bytes.
 pub const BLOCK_LINES: u64 = 4;
@@ -30,34 +32,31 @@ pub struct Entered {
     pub evicted: Option<Block>,
 }
 
-/// The buffer. Cost: a comparison for the block that was asked for last; for others a search through the numbers of its blocks, and one through their
-/// ages where a block has to leave.
+/// The buffer. Cost: a comparison for the block that was asked for last; for others a search through the numbers of its blocks.
 #[derive(Clone, Debug)]
 pub struct BlockBuffer {
     room: usize,
-    /// Numbers and last uses, searched for every access, beside the blocks that they belong to.
-    numbers: Vec<u64>,
-    ages: Vec<u64>,
+    numbers: Places,
     blocks: Vec<Block>,
-    tick: u64,
+    /// In which order blocks were used.
+    order: Order,
     /// The place that was asked for last.
     last: usize,
 }
 
-/// Of ages their order counts alone.
+/// What was asked for last is the last in order.
 impl Hash for BlockBuffer {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let BlockBuffer { room: _, numbers, ages, blocks, tick: _, last: _ } = self;
-        (numbers, blocks).hash(into);
-        ages.iter().for_each(|age| ages.iter().filter(|other| *other < age).count().hash(into));
+        let BlockBuffer { room: _, numbers, blocks, order, last: _ } = self;
+        (numbers, blocks, order).hash(into);
     }
 }
 
 impl BlockBuffer {
     /// An empty buffer of `room` blocks.
     pub fn new(room: usize) -> BlockBuffer {
-        let (numbers, ages) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        BlockBuffer { room, numbers, ages, blocks: Vec::with_capacity(room), tick: 0, last: 0 }
+        let order = Order::new(Replacement::Lru, room as u32);
+        BlockBuffer { room, numbers: Places::new(room), blocks: Vec::with_capacity(room), order, last: 0 }
     }
 
     /// The place of a line's block, which is empty where it was not there.
@@ -66,42 +65,43 @@ impl BlockBuffer {
     /// When there is room for no block.
     pub fn enter(&mut self, line: Line) -> Entered {
         let number = line.0 / BLOCK_LINES;
-        let entered = match self.find(number) {
-            Some(index) => Entered { index, found: true, evicted: None },
+        if self.numbers.is_at(self.last, number) {
+            return Entered { index: self.last, found: true, evicted: None };
+        }
+        let entered = match self.numbers.find(number, 0..self.blocks.len()) {
+            Some(index) => {
+                self.order.touch(index as u32);
+                Entered { index, found: true, evicted: None }
+            }
             None => self.make_room(number),
         };
-        self.tick += 1;
-        self.ages[entered.index] = self.tick;
         self.last = entered.index;
         entered
-    }
-
-    #[inline]
-    fn find(&self, number: u64) -> Option<usize> {
-        if self.numbers.get(self.last) == Some(&number) {
-            return Some(self.last);
-        }
-        self.numbers.iter().position(|n| *n == number)
     }
 
     /// A new block, at a free place or that of the least recently used one.
     fn make_room(&mut self, number: u64) -> Entered {
         if self.blocks.len() < self.room {
-            self.numbers.push(number);
-            self.ages.push(0);
+            let index = self.blocks.len();
+            self.order.cached(index as u32);
+            self.numbers.put(index, number);
             self.blocks.push(Block::default());
-            return Entered { index: self.blocks.len() - 1, found: false, evicted: None };
+            return Entered { index, found: false, evicted: None };
         }
-        let ages = self.ages.iter().enumerate();
-        let (index, _) = ages.min_by_key(|(_, age)| **age).expect("a buffer has blocks");
-        self.numbers[index] = number;
+        let oldest = self.order.victim().expect("a buffer has blocks");
+        self.order.cached(oldest);
+        let index = oldest as usize;
+        self.numbers.put(index, number);
         let evicted = Some(std::mem::take(&mut self.blocks[index]));
         Entered { index, found: false, evicted }
     }
 
     /// The blocks in it, place by place, each with its number.
     pub fn blocks(&self) -> impl Iterator<Item = (u64, Block)> + '_ {
-        self.numbers.iter().copied().zip(self.blocks.iter().copied())
+        self.blocks
+            .iter()
+            .enumerate()
+            .filter_map(|(place, block)| Some((self.numbers.number(place)?, *block)))
     }
 
     /// The block at a place that [`BlockBuffer::enter`] gave.
@@ -115,4 +115,39 @@ impl BlockBuffer {
 #[inline]
 pub fn bit_of(line: Line) -> u8 {
     1 << (line.0 % BLOCK_LINES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a list of blocks, the least recently used first.
+        #[test]
+        fn the_least_recently_used_block_makes_room(
+            room in 1..6_usize,
+            lines in prop::collection::vec(0..40_u64, 1..100),
+        ) {
+            let (mut buffer, mut list) = (BlockBuffer::new(room), Vec::new());
+            for line in lines {
+                let number = line / BLOCK_LINES;
+                let entered = buffer.enter(Line(line));
+                let was_there = list.contains(&number);
+                list.retain(|n| *n != number);
+                let left = (list.len() == room).then(|| list.remove(0));
+                list.push(number);
+                prop_assert_eq!(entered.found, was_there);
+                // Every block has its number in its bits.
+                let bits = |number: u64| Block { dirty: number as u8, valid: !(number as u8) };
+                prop_assert_eq!(entered.evicted, left.map(bits));
+                *buffer.at(entered.index) = bits(number);
+                let mut held: Vec<_> = buffer.blocks().collect();
+                held.sort_by_key(|(number, _)| *number);
+                let mut expected: Vec<_> = list.iter().map(|number| (*number, bits(*number))).collect();
+                expected.sort_by_key(|(number, _)| *number);
+                prop_assert_eq!(held, expected);
+            }
+        }
+    }
 }
