@@ -155,6 +155,12 @@ SHOWN: dict[str, list[Shown]] = {
     # Caches of NAND.
     "nvdimm.dram_mib": [Shown(QUEUE, [8])],
     "nvdimm.window_bytes": [Shown(ERASES._replace(machine=FLASH | {"nvdimm.merged_commands": "true"}), [8192])],
+    "nand.transfer_ns": [Shown(READ_FAR, [40_000]), Shown(WRITE_FAR, [6800])],
+    "nand.suspends": [Shown(WRITE_FAR, ["false"])],
+    "nvdimm.queue_depth": [Shown(WRITE_FAR, [4])],
+    "nvdimm.merged_commands": [Shown(READ_FAR, ["true", "false"])],
+    "nvdimm.driver.poll_ns": [Shown(READ_FAR, [4000])],
+    "nvdimm.driver.[fi][ln]*": [Shown(READ_FAR, ["false"])],
     "nvdimm.replacement": [Shown(ERASES._replace(machine=FLASH | {"nvdimm.hypothetical.td_ns": 1000}), ["clock"])],
     "nvdimm.hypothetical.waits_permille": [Shown(READ_FAR._replace(machine={"nvdimm.hypothetical.td_ns": 1000}), [2000])],
     "*.battery_uj": [Shown(CRASH, [0])],

@@ -599,7 +599,7 @@ pub(crate) struct BenchArgs {
     /// How often each program is run in either build
     #[arg(long, value_name = "N", requires = "against", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) turns: u16,
-    /// Only real programs on this machine, and nothing else
+    /// Only real programs on this machine, or requests of `optane`, and nothing else
     #[arg(long, value_name = "MACHINE")]
     pub(crate) on: Option<String>,
     /// Only how much memory a core, a line and a page take

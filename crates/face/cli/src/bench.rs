@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::BenchArgs;
 use crate::lines::say;
 use crate::output::{self, Table};
-use crate::{bench_against, bench_memory, bench_real, progress};
+use crate::{bench_against, bench_memory, bench_real, bench_requests, progress};
 use machine::{Description, RunOptions, WorkloadDescription};
 use serde_json::json;
 
@@ -43,9 +43,12 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         }
         return Ok(());
     }
+    if args.on.as_deref() == Some(bench_requests::MACHINE) {
+        return of_requests(args);
+    }
     let families = bench_real::chosen(args.on.as_deref())?;
     let programs: usize = families.iter().map(|family| family.workloads.len()).sum();
-    let others = if args.on.is_some() { 0 } else { MACHINES.len() + OTHERS };
+    let others = if args.on.is_some() { 0 } else { MACHINES.len() + OTHERS + bench_requests::PARTS };
     let bar = progress::bar(&args.common, programs + others, "bench");
     let rates = families.iter().map(|family| bench_real::rates(family, || bar.step()));
     let real: Vec<_> = rates.collect::<Result<_, Failure>>()?;
@@ -69,6 +72,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let lab = bar.stepped(crate::bench_lab::rates())?;
     let ddr4 = bar.stepped(crate::bench_ddr4::rates())?;
     let ddr5 = bar.stepped(crate::bench_ddr4::rates_of_ddr5())?;
+    let requests = bench_requests::rates(|| bar.step())?;
     let ftl = bar.stepped(crate::bench_ftl::rates())?;
     let track = bar.stepped(crate::bench_track::rates());
     let pages = bar.stepped(crate::bench_pages::rates())?;
@@ -94,6 +98,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             "explorer_states_per_second": lab.states,
             "ddr4": ddr4,
             "ddr5": ddr5,
+            "requests": requests,
             "ftl": ftl,
             "track": track,
             "pages": pages,
@@ -164,6 +169,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             number(&rate, "million_requests_per_second"),
         );
     }
+    bench_requests::print(&requests);
     for rate in ftl {
         say!(
             "FTL, {} writes: {:.1} million host pages a second, write amplification {:.2} (goal {})",
@@ -185,6 +191,18 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     }
     println!();
     bench_memory::print(&memory);
+    Ok(())
+}
+
+fn of_requests(args: &BenchArgs) -> Result<(), Failure> {
+    let bar = progress::bar(&args.common, bench_requests::PARTS, "bench");
+    let rates = bench_requests::rates(|| bar.step())?;
+    drop(bar);
+    if output::is_json(&args.common) {
+        output::print_json(&json!({"requests": rates}));
+    } else {
+        bench_requests::print(&rates);
+    }
     Ok(())
 }
 

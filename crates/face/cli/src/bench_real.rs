@@ -55,8 +55,12 @@ pub(crate) fn chosen(on: Option<&str>) -> Result<Vec<&'static Family>, Failure> 
         FAMILIES.iter().filter(|family| on.is_none_or(|name| name == family.machine)).collect();
     if found.is_empty() {
         let known: Vec<&str> = FAMILIES.iter().map(|family| family.machine).collect();
-        let text =
-            format!("--on {}: real programs are measured on {}", on.unwrap_or_default(), known.join(", "));
+        let text = format!(
+            "--on {}: real programs are measured on {}; requests, without --against, on {}",
+            on.unwrap_or_default(),
+            known.join(", "),
+            crate::bench_requests::MACHINE
+        );
         return Err(Failure::BadInput(text));
     }
     Ok(found)

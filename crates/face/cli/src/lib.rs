@@ -19,6 +19,7 @@ mod bench_memory;
 mod bench_pages;
 mod bench_real;
 mod bench_recorder;
+mod bench_requests;
 mod bench_track;
 mod bounds;
 pub mod calls;

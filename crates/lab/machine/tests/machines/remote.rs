@@ -105,7 +105,7 @@ fn a_program_leaves_the_same_memory_as_on_local_memory() {
 
 #[test]
 fn many_cores_share_pages_that_come_and_go() {
-    let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "600")];
+    let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "200")];
     for workload in ["nstore", "echo", "dash-eh"] {
         for machine in ["remote-pages", "pberry"] {
             for variant in [VARIANTS[0], VARIANTS[4], VARIANTS[9]] {

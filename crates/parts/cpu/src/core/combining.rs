@@ -14,7 +14,7 @@ impl Combining {
         Combining { write, again: 0 }
     }
 
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.write.mask == Mask::MAX
     }
 

@@ -303,6 +303,9 @@ impl Front {
     /// Lines that are whole leave, as many as may be on their way: but for the one that the next store is of, which joins it. The first `done` entries
     /// of the store buffer have been stored.
     pub(super) fn emit_whole(&mut self, at: Time, done: usize) {
+        if !self.combining.iter().any(Combining::is_whole) {
+            return;
+        }
         let next = self.store_buffer.entries().nth(done);
         let next = next.filter(|next| next.kind == Kind::NonTemporal).map(Entry::line);
         while self.room_for(self.spec.outstanding_writes).is_ok() {
