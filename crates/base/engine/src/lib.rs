@@ -96,7 +96,8 @@ struct Wires {
     shortest: Vec<Dur>,
 }
 
-/// Points in time to come, in order, behind some that have passed: one stretch of memory, in which a later one is moved by a step.
+/// Points in time to come, in order, behind some that have passed: one stretch of memory, in which few are moved for one that comes before
+/// others, and none for the first of all, which takes the place of one that has passed.
 struct Arrivals {
     times: Vec<Time>,
     passed: usize,

@@ -114,3 +114,23 @@ fn nothing_is_handed_out_after_the_stop() {
     engine.stop_after(Time::from_ps(4_000));
     assert!(engine.next(&mut 0).is_some());
 }
+
+#[test]
+fn points_in_time_come_in_order_whenever_they_are_added() {
+    let mut random = units::Random::new(3, 0);
+    for spread in [1, 3, 20, 300] {
+        let (mut arrivals, mut sorted, mut now) = (Arrivals::new(), Vec::new(), 0);
+        for _ in 0..2_000 {
+            if random.chance(520) {
+                let at = Time::from_ps(now + random.below(spread));
+                arrivals.add(at);
+                sorted.push(at);
+                sorted.sort_unstable();
+            } else if !sorted.is_empty() {
+                now = sorted.remove(0).ps();
+                arrivals.pass();
+            }
+            assert_eq!(arrivals.first(), sorted.first().copied().unwrap_or(Time::NEVER));
+        }
+    }
+}

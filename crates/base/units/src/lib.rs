@@ -1,4 +1,4 @@
-//! Simulated time and sizes.
+//! Simulated time and sizes, and numbers that are looked for in many places.
 //!
 //! Time is an integer number of picoseconds. A point in time ([`Time`]) and a stretch of it ([`Dur`]) are
 //! different types, so that two points cannot be added by mistake. 64 bits hold 213 days.

@@ -10,7 +10,7 @@ const FREE: u64 = 0;
 /// Numbers of which a search compares a byte at once.
 const AT_ONCE: usize = 16;
 
-/// A number in each place, or none. A search looks at a byte of sixteen at once, and at the whole numbers of those few whose byte is
+/// A number less than [`u64::MAX`] in each place, or none. A search looks at a byte of sixteen at once, and at the whole numbers of those few whose byte is
 /// the wanted one's.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -81,7 +81,7 @@ impl Places {
         self.numbers[place].checked_sub(1)
     }
 
-    /// Puts a number, less than [`u64::MAX`], into a place.
+    /// Puts a number into a place.
     #[inline]
     pub fn put(&mut self, place: usize, number: u64) {
         self.numbers[place] = number + 1;

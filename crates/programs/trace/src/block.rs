@@ -111,6 +111,14 @@ fn put(out: &mut Vec<u8>, mut v: u64) {
     out.push(v as u8);
 }
 
+/// The lower seven bits of each byte, side by side.
+#[inline]
+fn sevens(bytes: u64) -> u64 {
+    let pairs = bytes & 0x007F_007F_007F_007F | (bytes & 0x7F00_7F00_7F00_7F00) >> 1;
+    let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2;
+    fours & 0x0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4
+}
+
 pub(crate) struct Cursor<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) at: usize,
@@ -127,9 +135,24 @@ impl Cursor<'_> {
         Ok(*byte)
     }
 
+    /// The eight bytes from here on, where there are so many.
+    #[inline]
+    fn word(&self) -> Option<u64> {
+        self.bytes.get(self.at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
     /// A number of `n` bytes, at most eight of which count.
     #[inline]
     pub(crate) fn whole(&mut self, n: u8) -> Result<u64, TraceError> {
+        if let Some(word) = self.word().filter(|_| n <= 8) {
+            self.at += usize::from(n);
+            return Ok(word & u64::MAX.checked_shr(64 - 8 * u32::from(n)).unwrap_or(0));
+        }
+        self.whole_by_bytes(n)
+    }
+
+    #[cold]
+    fn whole_by_bytes(&mut self, n: u8) -> Result<u64, TraceError> {
         let end = self.at + usize::from(n);
         let bytes = self
             .bytes
@@ -139,8 +162,43 @@ impl Cursor<'_> {
         Ok(bytes.iter().rev().fold(0, |v, byte| v << 8 | u64::from(*byte)))
     }
 
+    /// A number of seven bits a byte, of which the last alone is less than 128. How many bytes it has is found without a jump.
     #[inline]
     pub(crate) fn number(&mut self) -> Result<u64, TraceError> {
+        if let Some(word) = self.word() {
+            let lasts = !word & 0x8080_8080_8080_8080;
+            if lasts != 0 {
+                let bits = lasts.trailing_zeros() + 1;
+                self.at += bits as usize / 8;
+                return Ok(sevens(word & u64::MAX >> (64 - bits)));
+            }
+            return self.long_number(word);
+        }
+        self.number_by_bytes()
+    }
+
+    /// The same of one whose first eight bytes are not all.
+    fn long_number(&mut self, word: u64) -> Result<u64, TraceError> {
+        self.at += size_of::<u64>();
+        let mut v = sevens(word);
+        for shift in [56, 63] {
+            let byte = self.byte()?;
+            v |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(v);
+            }
+        }
+        Err(self.too_long())
+    }
+
+    #[cold]
+    fn too_long(&self) -> TraceError {
+        TraceError::damaged(self.at, "a number of more than 64 bits")
+    }
+
+    /// The same of one near the end of a block.
+    #[cold]
+    fn number_by_bytes(&mut self) -> Result<u64, TraceError> {
         let first = self.byte()?;
         if first < 0x80 {
             return Ok(u64::from(first));
@@ -153,7 +211,7 @@ impl Cursor<'_> {
                 return Ok(v);
             }
         }
-        Err(TraceError::damaged(self.at, "a number of more than 64 bits"))
+        Err(self.too_long())
     }
 }
 
@@ -196,6 +254,27 @@ pub(crate) mod tests {
             let mut back = Vec::new();
             decode_block(&bytes, 3, records.len() as u32, |r| back.push(r)).unwrap();
             prop_assert_eq!(back, records);
+        }
+
+        /// Numbers of any length, in the midst of a block and at its end, against the reading byte by byte.
+        #[test]
+        fn numbers_are_the_same_however_they_are_read(
+            numbers in prop::collection::vec((any::<u64>(), 0..64u32), 1..20), rest in prop::collection::vec(any::<u8>(), 0..12),
+        ) {
+            let mut bytes = Vec::new();
+            numbers.iter().for_each(|(n, shift)| put(&mut bytes, n >> shift));
+            let end = bytes.len();
+            bytes.extend(rest);
+            let (mut one, mut other) = (Cursor { bytes: &bytes, at: 0 }, Cursor { bytes: &bytes, at: 0 });
+            while one.at < end {
+                prop_assert_eq!(one.number().unwrap(), other.number_by_bytes().unwrap());
+                prop_assert_eq!(one.at, other.at);
+            }
+            for n in 0..12 {
+                let (mut one, mut other) = (Cursor { bytes: &bytes, at: 0 }, Cursor { bytes: &bytes, at: 0 });
+                prop_assert_eq!(one.whole(n).ok(), other.whole_by_bytes(n).ok());
+                prop_assert_eq!(one.at, other.at);
+            }
         }
 
         #[test]

@@ -41,7 +41,7 @@ struct Stretch {
     target: u64,
 }
 
-/// The last range that was looked up: mapped or not.
+/// A range that was looked up, mapped or not: the last, and the one before that.
 #[derive(Clone, Copy)]
 struct Last {
     from: u64,
@@ -58,7 +58,15 @@ pub struct Space {
     /// The operand that awaits the next record, by thread.
     operands: Vec<Option<u64>>,
     memory: u32,
+    /// Programs go between a file and memory of their own.
     last: Cell<Last>,
+    other: Cell<Last>,
+}
+
+impl Last {
+    fn has(&self, address: u64) -> bool {
+        (self.from..self.to).contains(&address)
+    }
 }
 
 impl Default for Space {
@@ -70,7 +78,8 @@ impl Default for Space {
 impl Space {
     /// Nothing is mapped.
     pub fn new() -> Space {
-        Space { mapped: BTreeMap::new(), operands: Vec::new(), memory: MEMORY, last: Cell::new(NOWHERE) }
+        let (last, other) = (Cell::new(NOWHERE), Cell::new(NOWHERE));
+        Space { mapped: BTreeMap::new(), operands: Vec::new(), memory: MEMORY, last, other }
     }
 
     /// Follows the next record in the order of stamps. Gives the operand that belongs to it.
@@ -104,7 +113,7 @@ impl Space {
     #[inline]
     pub fn place(&self, address: u64) -> Option<u64> {
         let last = self.last.get();
-        let last = if (last.from..last.to).contains(&address) { last } else { self.look_up(address) };
+        let last = if last.has(address) { last } else { self.turn_to(address) };
         Some(last.target? + (address - last.from))
     }
 
@@ -136,6 +145,22 @@ impl Space {
         self.memory >= FILES
     }
 
+    /// The range of an address that is not in the last one.
+    fn turn_to(&self, address: u64) -> Last {
+        let other = self.other.replace(self.last.get());
+        if other.has(address) {
+            self.last.set(other);
+            return other;
+        }
+        self.look_up(address)
+    }
+
+    /// What is mapped has changed.
+    fn forget(&self) {
+        self.last.set(NOWHERE);
+        self.other.set(NOWHERE);
+    }
+
     #[cold]
     fn look_up(&self, address: u64) -> Last {
         let found = if address >= FILE_SPACE {
@@ -152,7 +177,7 @@ impl Space {
                 }
             }
         };
-        if (found.from..found.to).contains(&address) {
+        if found.has(address) {
             self.last.set(found);
         }
         found
@@ -185,11 +210,11 @@ impl Space {
             self.memory += 1;
             at = next;
         }
-        self.last.set(NOWHERE);
+        self.forget();
     }
 
     fn unmap(&mut self, from: u64, end: u64) {
-        self.last.set(NOWHERE);
+        self.forget();
         let before = self.mapped.range(..from).next_back().map(|(start, s)| (*start, *s));
         if let Some((start, s)) = before.filter(|(_, s)| from < s.end) {
             self.mapped.insert(start, Stretch { end: from, target: s.target });

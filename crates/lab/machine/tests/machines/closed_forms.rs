@@ -113,7 +113,7 @@ fn whatever_the_instant_an_ordered_write_is_never_there_without_the_one_before()
     ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"].into_par_iter().for_each(
         |machine| {
             let mut d = Description::preset(machine).unwrap();
-            // Large caches take longer to make than this program runs.
+            // Thousands of runs: large caches take longer to make than this program runs.
             d.set("l2.size_bytes", "64KiB").unwrap();
             d.set("llc.size_bytes", "512KiB").unwrap();
             if d.acts("ordering.sfence") {

@@ -1,7 +1,7 @@
 //! The two private caches. The second level includes the first and holds the bytes; the first is a set of
 //! tags that say which lines are close.
 
-use crate::tags::{Slot as Place, Tags};
+use crate::tags::Tags;
 use crate::{CacheShape, least_from};
 use protocol::{Block, EpochId, Line};
 
@@ -21,7 +21,7 @@ pub(super) enum Level {
 }
 
 /// A line's place in the second level.
-pub(super) type Slot = Place;
+pub(super) use crate::tags::Slot;
 
 /// Above every tick: part of the age of a place that is taken.
 const TAKEN: u64 = 1 << 63;
@@ -115,9 +115,10 @@ impl Caches {
 
     fn bring_close(&mut self, line: Line, slot: Slot) {
         let set = self.l1.set_of(line);
-        let first = set * self.l1.ways;
+        let places = self.l1_lines.set(line);
+        let first = places.start;
         // A free place has age 0, and so goes first.
-        let (_, way) = least_from(&self.l1_ages[first..first + self.l1.ways], 0);
+        let (_, way) = least_from(&self.l1_ages[places], 0);
         self.l1_lines.put(first + way, line);
         self.l1_slots[first + way] = slot as u32;
         self.l1_ages[first + way] = self.tick;

@@ -303,6 +303,7 @@ impl Front {
     /// Lines that are whole leave, as many as may be on their way: but for the one that the next store is of, which joins it. The first `done` entries
     /// of the store buffer have been stored.
     pub(super) fn emit_whole(&mut self, at: Time, done: usize) {
+        // Mostly none is, and the next store need not be looked at.
         if !self.combining.iter().any(Combining::is_whole) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::spec::{DirectorySpec, Replacement};
 use crate::least_from;
-use crate::tags::{Slot as Place, Tags};
+use crate::tags::Tags;
 use protocol::{Block, EpochTag, Grant, Line, LineWrite};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use units::{bits, mix};
 
 /// A line's place.
-pub(super) type Slot = Place;
+pub(super) use crate::tags::Slot;
 
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) enum Request {

@@ -2,7 +2,6 @@
 
 use crate::replacement::{Order, Replacement};
 use protocol::Line;
-use std::hash::{Hash, Hasher};
 use units::Places;
 
 /// Lines of a media block: 256 bytes.
@@ -33,23 +32,15 @@ pub struct Entered {
 }
 
 /// The buffer. Cost: a comparison for the block that was asked for last; for others a search through the numbers of its blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct BlockBuffer {
     room: usize,
     numbers: Places,
     blocks: Vec<Block>,
     /// In which order blocks were used.
     order: Order,
-    /// The place that was asked for last.
+    /// The place that was asked for last, which is the last in order.
     last: usize,
-}
-
-/// What was asked for last is the last in order.
-impl Hash for BlockBuffer {
-    fn hash<H: Hasher>(&self, into: &mut H) {
-        let BlockBuffer { room: _, numbers, blocks, order, last: _ } = self;
-        (numbers, blocks, order).hash(into);
-    }
 }
 
 impl BlockBuffer {
@@ -98,10 +89,8 @@ impl BlockBuffer {
 
     /// The blocks in it, place by place, each with its number.
     pub fn blocks(&self) -> impl Iterator<Item = (u64, Block)> + '_ {
-        self.blocks
-            .iter()
-            .enumerate()
-            .filter_map(|(place, block)| Some((self.numbers.number(place)?, *block)))
+        let number = |place| self.numbers.number(place).expect("every block has a number");
+        self.blocks.iter().enumerate().map(move |(place, block)| (number(place), *block))
     }
 
     /// The block at a place that [`BlockBuffer::enter`] gave.

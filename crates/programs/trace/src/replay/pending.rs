@@ -4,30 +4,40 @@ use std::collections::BTreeMap;
 
 const PAGE: u64 = 4096;
 
-/// By page, a bit a line.
 #[derive(Default)]
-pub(super) struct Pending(BTreeMap<u64, u64>);
+pub(super) struct Pending {
+    /// By page, a bit a line.
+    pages: BTreeMap<u64, u64>,
+    /// The line that was stored to last, if it has not been flushed since: mostly it is stored to again.
+    last: Option<u64>,
+}
 
 impl Pending {
+    #[inline]
     pub(super) fn stored(&mut self, place: u64) {
-        *self.0.entry(place / PAGE).or_default() |= 1 << (place % PAGE / 64);
+        if self.last != Some(place / 64) {
+            self.last = Some(place / 64);
+            *self.pages.entry(place / PAGE).or_default() |= 1 << (place % PAGE / 64);
+        }
     }
 
     pub(super) fn flushed(&mut self, place: u64) {
-        if let Some(lines) = self.0.get_mut(&(place / PAGE)) {
+        self.last = None;
+        if let Some(lines) = self.pages.get_mut(&(place / PAGE)) {
             *lines &= !(1 << (place % PAGE / 64));
             if *lines == 0 {
-                self.0.remove(&(place / PAGE));
+                self.pages.remove(&(place / PAGE));
             }
         }
     }
 
     /// Takes out the lines from `first` to `end`, in their order.
     pub(super) fn take(&mut self, first: u64, end: u64) -> Box<[u64]> {
-        let pages: Vec<u64> = self.0.range(first / PAGE..end.div_ceil(PAGE)).map(|(page, _)| *page).collect();
+        let pages: Vec<u64> =
+            self.pages.range(first / PAGE..end.div_ceil(PAGE)).map(|(page, _)| *page).collect();
         let mut taken = Vec::new();
         for page in pages {
-            let lines = self.0.get(&page).copied().unwrap_or(0);
+            let lines = self.pages.get(&page).copied().unwrap_or(0);
             let all = (0..64).filter(|n| lines >> n & 1 == 1).map(|n| page * PAGE + n * 64);
             taken.extend(all.filter(|line| (first / 64 * 64..end).contains(line)));
         }
