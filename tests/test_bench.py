@@ -56,6 +56,7 @@ def test_two_builds_are_compared_in_turns(cli: Cli) -> None:
     [
         (("--against", "nowhere"), "--against nowhere: has no coreplane; looked for coreplane, bin/coreplane"),
         (("--on", "asap"), "--on asap: real programs are measured on asap-rp, intel"),
+        (("--on", "optane", "--against", "."), "requests, without --against, on optane"),
     ],
 )
 def test_what_cannot_be_measured_is_said(cli: Cli, args: tuple[str, ...], said: str) -> None:

@@ -97,7 +97,7 @@ struct Wires {
 }
 
 /// Points in time to come, in order, behind some that have passed: one stretch of memory, in which few are moved for one that comes before
-/// others, and none for the first of all, which takes the place of one that has passed.
+/// others, and none for the first of all where one has passed, whose place it takes.
 struct Arrivals {
     times: Vec<Time>,
     passed: usize,

@@ -10,8 +10,8 @@ const FREE: u64 = 0;
 /// Numbers of which a search compares a byte at once.
 const AT_ONCE: usize = 16;
 
-/// A number less than [`u64::MAX`] in each place, or none. A search looks at a byte of sixteen at once, and at the whole numbers of those few whose byte is
-/// the wanted one's.
+/// A number less than [`u64::MAX`] in each place, or none. A search looks at a byte of sixteen at once, and at the whole
+/// numbers of those few whose byte is the wanted one's.
 #[derive(Clone, Debug)]
 pub struct Places {
     numbers: Vec<u64>,

@@ -52,7 +52,7 @@ impl Wear {
 
     /// A place that is not counted takes the place of the least written one, which loses a count (Misra and Gries, 1982).
     fn count_anew(&mut self, place: u64) {
-        let Some(least) = (0..COUNTED).min_by_key(|index| self.counts[*index]) else { return };
+        let least = (0..COUNTED).min_by_key(|index| self.counts[*index]).expect("places are counted");
         match self.counts[least] {
             0 => (self.places[least], self.counts[least]) = (place, 1),
             _ => self.counts[least] -= 1,

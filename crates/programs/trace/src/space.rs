@@ -41,16 +41,16 @@ struct Stretch {
     target: u64,
 }
 
-/// A range that was looked up, mapped or not: the last, and the one before that.
+/// A range of addresses that are of one stretch, or of none.
 #[derive(Clone, Copy)]
-struct Last {
+struct Known {
     from: u64,
     to: u64,
     target: Option<u64>,
 }
 
 /// A range that no address is in.
-const NOWHERE: Last = Last { from: 1, to: 0, target: None };
+const NOWHERE: Known = Known { from: 1, to: 0, target: None };
 
 /// What is mapped where, at one moment of the recorded program.
 pub struct Space {
@@ -58,12 +58,13 @@ pub struct Space {
     /// The operand that awaits the next record, by thread.
     operands: Vec<Option<u64>>,
     memory: u32,
-    /// Programs go between a file and memory of their own.
-    last: Cell<Last>,
-    other: Cell<Last>,
+    /// The range that was looked up last.
+    last: Cell<Known>,
+    /// The one before it: programs go between a file and memory of their own.
+    other: Cell<Known>,
 }
 
-impl Last {
+impl Known {
     fn has(&self, address: u64) -> bool {
         (self.from..self.to).contains(&address)
     }
@@ -146,7 +147,7 @@ impl Space {
     }
 
     /// The range of an address that is not in the last one.
-    fn turn_to(&self, address: u64) -> Last {
+    fn turn_to(&self, address: u64) -> Known {
         let other = self.other.replace(self.last.get());
         if other.has(address) {
             self.last.set(other);
@@ -162,18 +163,18 @@ impl Space {
     }
 
     #[cold]
-    fn look_up(&self, address: u64) -> Last {
+    fn look_up(&self, address: u64) -> Known {
         let found = if address >= FILE_SPACE {
             let target = file_of(address).is_some().then_some(FILE_SPACE);
             let (from, to) = if target.is_some() { (FILE_SPACE, 1 << 63) } else { (1 << 63, u64::MAX) };
-            Last { from, to, target }
+            Known { from, to, target }
         } else {
             let before = self.mapped.range(..=address).next_back();
             match before.filter(|(_, s)| address < s.end) {
-                Some((from, s)) => Last { from: *from, to: s.end, target: Some(s.target) },
+                Some((from, s)) => Known { from: *from, to: s.end, target: Some(s.target) },
                 None => {
                     let next = self.mapped.range(address..).next().map_or(FILE_SPACE, |(from, _)| *from);
-                    Last { from: before.map_or(0, |(_, s)| s.end), to: next, target: None }
+                    Known { from: before.map_or(0, |(_, s)| s.end), to: next, target: None }
                 }
             }
         };

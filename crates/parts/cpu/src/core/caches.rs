@@ -115,10 +115,9 @@ impl Caches {
 
     fn bring_close(&mut self, line: Line, slot: Slot) {
         let set = self.l1.set_of(line);
-        let places = self.l1_lines.set(line);
-        let first = places.start;
+        let first = set * self.l1.ways;
         // A free place has age 0, and so goes first.
-        let (_, way) = least_from(&self.l1_ages[places], 0);
+        let (_, way) = least_from(&self.l1_ages[first..first + self.l1.ways], 0);
         self.l1_lines.put(first + way, line);
         self.l1_slots[first + way] = slot as u32;
         self.l1_ages[first + way] = self.tick;

@@ -164,8 +164,8 @@ impl Front {
         }
         self.place(slot, present.is_some(), line, &data, grant);
         // The first, mostly, and one at the most.
-        if let Some(touch) = self.window.iter().position(|(_, touched)| *touched == line) {
-            self.window.remove(touch);
+        if let Some(at) = self.window.iter().position(|(_, touched)| *touched == line) {
+            self.window.remove(at);
         }
         self.unblock_head(now);
         self.resume(now, Wait::Line(line));

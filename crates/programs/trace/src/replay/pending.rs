@@ -8,7 +8,7 @@ const PAGE: u64 = 4096;
 pub(super) struct Pending {
     /// By page, a bit a line.
     pages: BTreeMap<u64, u64>,
-    /// The line that was stored to last, if it has not been flushed since: mostly it is stored to again.
+    /// The line that was stored to last, if nothing was flushed since: mostly it is stored to again.
     last: Option<u64>,
 }
 
@@ -60,5 +60,18 @@ mod tests {
         assert_eq!(*p.take(0, 4096 + 128), [0]);
         assert_eq!(*p.take(0, u64::MAX), [4096 + 128, 3 * 4096]);
         assert_eq!(*p.take(0, u64::MAX), [0; 0]);
+    }
+
+    #[test]
+    fn a_line_that_is_stored_to_again_is_taken_again() {
+        let mut p = Pending::default();
+        for again in 0..2 {
+            p.stored(64);
+            p.stored(72);
+            p.flushed(64);
+            assert_eq!(*p.take(0, u64::MAX), [0; 0], "{again}");
+            p.stored(64);
+            assert_eq!(*p.take(0, u64::MAX), [64], "{again}");
+        }
     }
 }
