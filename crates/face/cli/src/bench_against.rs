@@ -27,6 +27,7 @@ struct Pair {
 }
 
 pub(crate) fn bench(args: &BenchArgs, other: &Path) -> Result<(), Failure> {
+    let chosen = bench_real::chosen(args.on.as_deref())?;
     let folder = other;
     let other = installed(folder)?;
     let own = Build::new(this_command()?)?;
@@ -34,7 +35,6 @@ pub(crate) fn bench(args: &BenchArgs, other: &Path) -> Result<(), Failure> {
         Failure::BadInput(text) => Failure::BadInput(format!("--against {}: {text}", folder.display())),
         other => other,
     })?;
-    let chosen = bench_real::chosen(args.on.as_deref())?;
     let all = chosen.iter().flat_map(|family| family.workloads.iter().map(|w| (family.machine, *w)));
     let all: Vec<_> = all.collect();
     let bar = progress::bar(&args.common, all.len(), "bench");
