@@ -36,12 +36,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     }
     if args.memory {
         let sizes = bench_memory::sizes()?;
-        if output::is_json(&args.common) {
-            output::print_json(&json!({"memory": sizes}));
-        } else {
-            bench_memory::print(&sizes);
-        }
-        return Ok(());
+        return tell(args, &json!({"memory": sizes}), || bench_memory::print(&sizes));
     }
     if args.on.as_deref() == Some(bench_requests::MACHINE) {
         return of_requests(args);
@@ -54,12 +49,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let real: Vec<_> = rates.collect::<Result<_, Failure>>()?;
     if args.on.is_some() {
         drop(bar);
-        if output::is_json(&args.common) {
-            output::print_json(&json!({"real_programs": real, "peers": bench_real::peers()}));
-        } else {
-            bench_real::print(&real);
-        }
-        return Ok(());
+        let data = json!({"real_programs": real, "peers": bench_real::peers()});
+        return tell(args, &data, || bench_real::print(&real));
     }
     let mut rows = Vec::new();
     for name in MACHINES {
@@ -198,10 +189,15 @@ fn of_requests(args: &BenchArgs) -> Result<(), Failure> {
     let bar = progress::bar(&args.common, bench_requests::PARTS, "bench");
     let rates = bench_requests::rates(|| bar.step())?;
     drop(bar);
+    tell(args, &json!({"requests": rates}), || bench_requests::print(&rates))
+}
+
+/// What was measured of one thing alone, as data or as `print` prints it.
+fn tell(args: &BenchArgs, data: &serde_json::Value, print: impl FnOnce()) -> Result<(), Failure> {
     if output::is_json(&args.common) {
-        output::print_json(&json!({"requests": rates}));
+        output::print_json(data);
     } else {
-        bench_requests::print(&rates);
+        print();
     }
     Ok(())
 }
