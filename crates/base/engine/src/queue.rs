@@ -3,6 +3,7 @@
 use crate::{NodeId, PortId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hint::select_unpredictable;
 use units::Time;
 
 /// The total order of events: time, then rank of the source, then the source's own counter.
@@ -14,6 +15,7 @@ impl Key {
 
     #[inline]
     pub(crate) fn new(at: Time, rank: u16, counter: u64) -> Key {
+        debug_assert!(counter > 0, "sources count from one on: zero is before all events");
         debug_assert!(counter >> Self::COUNTER_BITS == 0, "a source sends fewer than 2^48 messages");
         Key(u128::from(at.ps()) << 64 | u128::from(rank) << Self::COUNTER_BITS | u128::from(counter))
     }
@@ -24,32 +26,33 @@ impl Key {
     }
 }
 
-/// A place in the slab.
+/// A place: the first ones are the slots' own, which stand before the first event of each, and the others are events'.
 type Place = u32;
 
 const NOBODY: Place = Place::MAX;
 
 struct Event<M> {
-    key: Key,
     to: u16,
     port: u8,
     /// Whether it is kept in mind as one without lookahead: what was asked of the message once.
     immediate: bool,
-    /// The next one in the same slot, or the next free place.
-    next: Place,
     msg: M,
 }
 
 /// A timing wheel: events of the next 262 ns hang in slots of 4 ns, each slot's in order; one word tells which slots
 /// are used. The rest waits in a heap until the wheel has come round. Cost of a push: a look at the last event of a slot, or a walk
-/// along its few; of a pop: finding the first bit of a word. No event is moved.
+/// along its few; of a pop: finding the first bit of a word. No event is moved, and nothing is decided by a jump that is as often
+/// one way as the other.
 pub(crate) struct EventQueue<M> {
-    slab: Vec<Event<M>>,
+    events: Vec<Event<M>>,
+    /// When the event of each place comes; at zero, before all, where it is a slot's own.
+    keys: Vec<Key>,
+    /// What comes behind each place in its slot, or the next free place.
+    nexts: Vec<Place>,
     free: Place,
-    slots: [Place; SLOTS],
-    /// The last event of each slot that is used.
+    /// The last event of each slot, or the slot's own place.
     lasts: [Place; SLOTS],
-    /// The event that was last hung before another, of each slot that is used and has it still: the next often comes behind it.
+    /// The event that was last hung before another, of each slot that has it still, or the slot's own place: the next often comes behind it.
     hints: [Place; SLOTS],
     used: u64,
     /// The slot of the last event popped, counted from power-on: the wheel holds this one and those that follow.
@@ -63,6 +66,17 @@ const SLOTS: usize = u64::BITS as usize;
 /// A slot is 2^12 ps: the wheel reaches as far as a read of persistent memory, and few events share a slot.
 const SLOT_BITS: u32 = 12;
 
+/// Each slot's own place.
+const OWN: [Place; SLOTS] = {
+    let mut own = [0; SLOTS];
+    let mut slot = 0;
+    while slot < SLOTS {
+        own[slot] = slot as Place;
+        slot += 1;
+    }
+    own
+};
+
 fn slot_of(key: Key) -> u64 {
     key.at().ps() >> SLOT_BITS
 }
@@ -70,11 +84,12 @@ fn slot_of(key: Key) -> u64 {
 impl<M: Copy> EventQueue<M> {
     pub(crate) fn new() -> EventQueue<M> {
         EventQueue {
-            slab: Vec::with_capacity(256),
+            events: Vec::with_capacity(256),
+            keys: vec![Key(0); SLOTS],
+            nexts: vec![NOBODY; SLOTS],
             free: NOBODY,
-            slots: [NOBODY; SLOTS],
-            lasts: [NOBODY; SLOTS],
-            hints: [NOBODY; SLOTS],
+            lasts: OWN,
+            hints: OWN,
             used: 0,
             turn: 0,
             far: BinaryHeap::with_capacity(256),
@@ -86,35 +101,39 @@ impl<M: Copy> EventQueue<M> {
     #[inline]
     pub(crate) fn push(&mut self, key: Key, to: NodeId, port: PortId, immediate: bool, msg: &M) {
         let place = self.free;
-        if let Some(event) = self.slab.get_mut(place as usize) {
-            self.free = event.next;
+        if let Some(event) = self.events.get_mut((place as usize).wrapping_sub(SLOTS)) {
+            self.free = self.nexts[place as usize];
+            self.keys[place as usize] = key;
             // Field by field: the message is copied once, and not by way of the stack.
-            (event.key, event.to, event.port, event.immediate) = (key, to.0, port.0, immediate);
+            (event.to, event.port, event.immediate) = (to.0, port.0, immediate);
             event.msg = *msg;
             return self.hang(key, place);
         }
-        let place = self.slab.len() as Place;
-        self.slab.push(Event { key, to: to.0, port: port.0, immediate, next: NOBODY, msg: *msg });
+        let place = self.keys.len() as Place;
+        self.events.push(Event { to: to.0, port: port.0, immediate, msg: *msg });
+        self.keys.push(key);
+        self.nexts.push(NOBODY);
         self.hang(key, place);
     }
 
-    /// Every event of the queue with its time, in no order: all places of the slab but the free ones.
+    /// Every event of the queue with its time, in no order: all places of events but the free ones.
     pub(crate) fn events(&self) -> impl Iterator<Item = (Time, &M)> {
-        let mut free = vec![false; self.slab.len()];
+        let mut free = vec![false; self.keys.len()];
         let mut place = self.free;
-        while let Some(event) = self.slab.get(place as usize) {
+        while place != NOBODY {
             free[place as usize] = true;
-            place = event.next;
+            place = self.nexts[place as usize];
         }
-        self.slab.iter().zip(free).filter(|(_, free)| !free).map(|(event, _)| (event.key.at(), &event.msg))
+        let places = self.events.iter().zip(&self.keys[SLOTS..]).zip(free.into_iter().skip(SLOTS));
+        places.filter(|(_, free)| !free).map(|((event, key), _)| (key.at(), &event.msg))
     }
 
     #[inline]
     pub(crate) fn next_at(&self) -> Option<Time> {
-        match self.first() {
-            Some(place) => Some(self.slab[place as usize].key.at()),
-            None => self.far.peek().map(|first| first.0.0.at()),
+        if self.used == 0 {
+            return self.far.peek().map(|first| first.0.0.at());
         }
+        Some(self.keys[self.nexts[self.first_slot()] as usize].at())
     }
 
     /// The next event, if it comes by `last`, and whether it is immediate; its message is written to `msg`.
@@ -128,37 +147,35 @@ impl<M: Copy> EventQueue<M> {
             self.turn = slot_of(far);
             self.bring_near();
         }
-        let place = self.first()?;
-        let event = &mut self.slab[place as usize];
-        if event.key.at() > last {
+        let slot = self.first_slot();
+        let place = self.nexts[slot];
+        let key = self.keys[place as usize];
+        if key.at() > last {
             return None;
         }
+        let event = &self.events[place as usize - SLOTS];
         *msg = event.msg;
-        let (key, to, port, immediate) = (event.key, event.to, event.port, event.immediate);
-        let after = std::mem::replace(&mut event.next, self.free);
+        let (to, port, immediate) = (event.to, event.port, event.immediate);
+        let after = std::mem::replace(&mut self.nexts[place as usize], self.free);
         self.free = place;
-        let turn = slot_of(key);
-        let slot = turn as usize % SLOTS;
-        self.slots[slot] = after;
-        if self.hints[slot] == place {
-            self.hints[slot] = NOBODY;
-        }
-        self.used &= !(u64::from(after == NOBODY) << slot);
-        if turn != self.turn {
-            self.turn = turn;
-            if self.far_turn - turn < SLOTS as u64 {
-                self.bring_near();
-            }
+        self.nexts[slot] = after;
+        let own = slot as Place;
+        let is_empty = after == NOBODY;
+        self.lasts[slot] = select_unpredictable(is_empty, own, self.lasts[slot]);
+        self.hints[slot] = select_unpredictable(self.hints[slot] == place, own, self.hints[slot]);
+        self.used &= !(u64::from(is_empty) << slot);
+        self.turn = slot_of(key);
+        if self.far_turn - self.turn < SLOTS as u64 {
+            self.bring_near();
         }
         Some((key.at(), NodeId(to), PortId(port), immediate))
     }
 
-    /// The first event on the wheel.
+    /// The slot of the first event on the wheel, which has one.
     #[inline]
-    fn first(&self) -> Option<Place> {
+    fn first_slot(&self) -> usize {
         let ahead = self.used.rotate_right(self.turn as u32 % u64::BITS).trailing_zeros();
-        let place = self.slots[(self.turn + u64::from(ahead)) as usize % SLOTS];
-        (place != NOBODY).then_some(place)
+        (self.turn + u64::from(ahead)) as usize % SLOTS
     }
 
     /// Hangs an event into its slot, behind those that come before it; into the heap when the wheel does not reach it.
@@ -169,17 +186,12 @@ impl<M: Copy> EventQueue<M> {
             return self.leave_for_later(key, place);
         }
         let slot = slot_of(key) as usize % SLOTS;
-        if self.used >> slot & 1 == 0 {
-            self.used |= 1 << slot;
-            self.slab[place as usize].next = NOBODY;
-            (self.slots[slot], self.lasts[slot]) = (place, place);
-            return;
-        }
+        self.used |= 1 << slot;
         // Most come after all others.
-        let last = &mut self.slab[self.lasts[slot] as usize];
-        if last.key < key {
-            last.next = place;
-            self.slab[place as usize].next = NOBODY;
+        let last = self.lasts[slot];
+        if self.keys[last as usize] < key {
+            self.nexts[last as usize] = place;
+            self.nexts[place as usize] = NOBODY;
             self.lasts[slot] = place;
             return;
         }
@@ -188,19 +200,17 @@ impl<M: Copy> EventQueue<M> {
 
     /// The same of one that comes before another of its slot.
     fn hang_before(&mut self, key: Key, place: Place, slot: usize) {
-        let hint = self.slab.get(self.hints[slot] as usize).filter(|event| event.key < key);
-        let (mut before, mut after) =
-            hint.map_or((NOBODY, self.slots[slot]), |event| (self.hints[slot], event.next));
+        let hint = self.hints[slot];
+        let mut before = if self.keys[hint as usize] < key { hint } else { slot as Place };
         self.hints[slot] = place;
-        while let Some(event) = self.slab.get(after as usize).filter(|event| event.key < key) {
+        let mut after = self.nexts[before as usize];
+        // The last one comes after it.
+        while self.keys[after as usize] < key {
             before = after;
-            after = event.next;
+            after = self.nexts[after as usize];
         }
-        self.slab[place as usize].next = after;
-        match self.slab.get_mut(before as usize) {
-            Some(event) => event.next = place,
-            None => self.slots[slot] = place,
-        }
+        self.nexts[place as usize] = after;
+        self.nexts[before as usize] = place;
     }
 
     #[inline(never)]
@@ -236,7 +246,7 @@ mod tests {
             let mut r = Random::new(seed, 0);
             let (mut queue, mut map) = (EventQueue::new(), BTreeMap::new());
             let mut now = 0;
-            for n in 0..2_000u64 {
+            for n in 1..=2_000u64 {
                 if r.chance(550) || map.is_empty() {
                     let (at, rank) = (Time::from_ps(now + r.below(1 << (1 + seed % 24))), r.below(7) as u16);
                     queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n % 3 == 0, &n);

@@ -9,6 +9,7 @@ mod tags;
 pub use core::{Core, CoreSpec, FlushSpec, Program, Stretch, TimeStats};
 pub use directory::{Directory, DirectorySpec, Replacement};
 use plug::System;
+use std::hint::select_unpredictable;
 
 /// Cores, caches, and the wires between them.
 pub const SYSTEM: System = System {
@@ -80,9 +81,10 @@ impl CacheShape {
 fn least_from(ranks: &[u64], least: u64) -> (u64, usize) {
     let mut found = (u64::MAX, 0);
     for (place, rank) in ranks.iter().enumerate() {
-        let rank = if *rank < least { u64::MAX } else { *rank };
+        // Which is the least is anybody's guess, a processor's too.
+        let rank = select_unpredictable(*rank < least, u64::MAX, *rank);
         let is_less = rank < found.0;
-        found = (if is_less { rank } else { found.0 }, if is_less { place } else { found.1 });
+        found = (select_unpredictable(is_less, rank, found.0), select_unpredictable(is_less, place, found.1));
     }
     found
 }

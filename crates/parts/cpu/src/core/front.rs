@@ -188,7 +188,7 @@ impl Front {
     /// A message at `now`: nothing local before it is left to do.
     pub(super) fn message(&mut self, now: Time, from: Peer, msg: &Msg) {
         match *msg {
-            Msg::Data { line, data, grant, tag } => self.arrived(now, line, data, grant, tag),
+            Msg::Data { line, ref data, grant, tag } => self.arrived(now, line, data, grant, tag),
             Msg::Snoop { line, kind } => self.snoop(now, line, kind),
             Msg::CleanAck { line } if self.takes_written_back(line) => {
                 self.ordering.on(now, Peer::Caches, msg, &mut self.outbox);

@@ -3,33 +3,26 @@
 use super::caches::{Caches, Level, Slot, State, Victim};
 use super::front::{Front, Wait};
 use protocol::{Block, EpochTag, Grant, Line, Msg, Peer};
-use units::Time;
+use units::{Places, Time};
 
 /// A miss register.
-pub(super) struct Miss {
-    pub(super) line: Line,
+struct Miss {
     /// It was asked for to store to it.
-    pub(super) to_store: bool,
+    to_store: bool,
     /// The line has arrived but could not be put in place yet.
-    pub(super) arrived: Option<(Block, Grant, Option<EpochTag>)>,
+    arrived: Option<(Block, Grant, Option<EpochTag>)>,
 }
 
-/// The miss registers in use, in no order.
+/// The miss registers in use, side by side in no order.
 pub(super) struct Misses {
     registers: Vec<Miss>,
-    /// How many of their lines have a number that ends in these bits: mostly a line is not among them, and that is said by one look.
-    ending: [u16; ENDINGS],
-}
-
-const ENDINGS: usize = 64;
-
-fn ending_of(line: Line) -> usize {
-    line.0 as usize % ENDINGS
+    /// Their lines.
+    lines: Places,
 }
 
 impl Misses {
     pub(super) fn new(room: usize) -> Misses {
-        Misses { registers: Vec::with_capacity(room), ending: [0; ENDINGS] }
+        Misses { registers: Vec::with_capacity(room), lines: Places::new(room) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -38,10 +31,7 @@ impl Misses {
 
     #[inline]
     fn find(&self, line: Line) -> Option<usize> {
-        if self.ending[ending_of(line)] == 0 {
-            return None;
-        }
-        self.registers.iter().position(|miss| miss.line == line)
+        self.lines.find(line.0, 0..self.len())
     }
 
     /// Whether a line has arrived that could not be put in place yet.
@@ -49,15 +39,22 @@ impl Misses {
         self.find(line).is_some_and(|index| self.registers[index].arrived.is_some())
     }
 
-    fn add(&mut self, miss: Miss) {
-        self.ending[ending_of(miss.line)] += 1;
-        self.registers.push(miss);
+    fn line(&self, index: usize) -> Line {
+        Line(self.lines.number(index).expect("a register in use is a line's"))
     }
 
-    fn take(&mut self, index: usize) -> Miss {
-        let miss = self.registers.swap_remove(index);
-        self.ending[ending_of(miss.line)] -= 1;
-        miss
+    fn add(&mut self, line: Line, to_store: bool) {
+        self.lines.put(self.len(), line.0);
+        self.registers.push(Miss { to_store, arrived: None });
+    }
+
+    /// Frees a register, whose place the last one takes; whether its line was to be stored to.
+    fn take(&mut self, index: usize) -> bool {
+        let last = self.len() - 1;
+        let line = self.line(last);
+        self.lines.put(index, line.0);
+        self.lines.free(last);
+        self.registers.swap_remove(index).to_store
     }
 }
 
@@ -107,7 +104,7 @@ impl Front {
         debug_assert!(self.has_miss_register() && !self.is_missing(line));
         self.emit_line(at, line);
         self.stats.misses += 1;
-        self.misses.add(Miss { line, to_store: modify, arrived: None });
+        self.misses.add(line, modify);
         self.store_misses += usize::from(modify);
         let leaves = at + self.spec.l1.latency + self.spec.l2.latency;
         self.send(leaves, if modify { Msg::GetM { line } } else { Msg::GetS { line } });
@@ -118,27 +115,37 @@ impl Front {
         &mut self,
         now: Time,
         line: Line,
-        data: Block,
+        data: &Block,
         grant: Grant,
         tag: Option<EpochTag>,
     ) {
         let index = self.misses.find(line).expect("data was asked for");
-        self.misses.registers[index].arrived = Some((data, grant, tag));
-        self.try_fill(now, index);
+        if !self.try_fill(now, index, data, grant, tag) {
+            self.misses.registers[index].arrived = Some((*data, grant, tag));
+        }
     }
 
     pub(super) fn retry_fills(&mut self, now: Time) {
         let mut index = 0;
         while index < self.misses.len() {
-            let filled = self.misses.registers[index].arrived.is_some() && self.try_fill(now, index);
+            let filled = match self.misses.registers[index].arrived {
+                Some((data, grant, tag)) => self.try_fill(now, index, &data, grant, tag),
+                None => false,
+            };
             index += usize::from(!filled);
         }
     }
 
     /// Puts an arrived line in place; false when the epoch table or the write-back buffer has no room.
-    fn try_fill(&mut self, now: Time, index: usize) -> bool {
-        let Miss { line, arrived, .. } = self.misses.registers[index];
-        let (data, grant, tag) = arrived.expect("the line has arrived");
+    fn try_fill(
+        &mut self,
+        now: Time,
+        index: usize,
+        data: &Block,
+        grant: Grant,
+        tag: Option<EpochTag>,
+    ) -> bool {
+        let line = self.misses.line(index);
         let present = self.caches.find(line);
         let slot = present.unwrap_or_else(|| self.choose_victim(line));
         let evicts = present.is_none() && self.caches.line(slot).is_some();
@@ -157,12 +164,12 @@ impl Front {
         {
             return false;
         }
-        self.store_misses -= usize::from(self.misses.take(index).to_store);
+        self.store_misses -= usize::from(self.misses.take(index));
         if evicts {
             let victim = self.caches.remove(slot);
             self.evict(now, victim, waits);
         }
-        self.place(slot, present.is_some(), line, &data, grant);
+        self.place(slot, present.is_some(), line, data, grant);
         // The first, mostly, and one at the most.
         if let Some(at) = self.window.iter().position(|(_, touched)| *touched == line) {
             self.window.remove(at);
@@ -271,5 +278,37 @@ impl Front {
             self.send(now, Msg::PutM { line: v.line, data: v.data });
         }
         self.retry_fills(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Random;
+
+    #[test]
+    fn a_register_is_found_by_its_line_as_among_a_list() {
+        for room in [1, 3, 12, 16, 17, 40] {
+            let mut random = Random::new(room as u64, 0);
+            let (mut misses, mut list) = (Misses::new(room), Vec::new());
+            for _ in 0..2_000 {
+                let line = Line(random.below(3 * room as u64));
+                let place = list.iter().position(|(other, _)| *other == line);
+                assert_eq!(misses.find(line), place, "{line:?} of {list:?}");
+                match place {
+                    Some(place) => {
+                        assert_eq!(misses.line(place), line);
+                        assert_eq!(misses.take(place), list.swap_remove(place).1);
+                    }
+                    None if list.len() < room => {
+                        let to_store = random.chance(500);
+                        misses.add(line, to_store);
+                        list.push((line, to_store));
+                    }
+                    None => {}
+                }
+                assert_eq!(misses.len(), list.len());
+            }
+        }
     }
 }
