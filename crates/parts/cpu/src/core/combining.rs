@@ -1,6 +1,8 @@
 //! A line of non-temporal stores that has not left the core yet.
 
-use protocol::{Line, LineWrite, Mask};
+use super::caches::put;
+use super::store_buffer::Entry;
+use protocol::{Line, LineWrite, Mask, mask_of, offset_of};
 
 /// A write-combining buffer of non-temporal stores.
 pub(super) struct Combining {
@@ -19,10 +21,14 @@ impl Combining {
     }
 
     /// One more store of its line; whether the line was whole.
-    pub(super) fn join(&mut self, write: &LineWrite) -> bool {
+    pub(super) fn join(&mut self, store: &Entry) -> bool {
+        debug_assert_eq!(store.line(), self.write.line);
         let was_whole = self.is_whole();
-        self.again |= if was_whole { write.mask } else { 0 };
-        self.write.merge(write);
+        let at = offset_of(store.address);
+        let mask = mask_of(at, store.size.into());
+        self.again |= if was_whole { mask } else { 0 };
+        self.write.mask |= mask;
+        put(&mut self.write.data, at, store.size, store.value);
         was_whole
     }
 

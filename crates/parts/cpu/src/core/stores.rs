@@ -261,24 +261,24 @@ impl Front {
     }
 
     fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
-        let write = line_write(entry, entry.value);
-        if self.is_missing(write.line) {
+        let line = entry.line();
+        if self.is_missing(line) {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
         }
-        let joins = self.open_buffer(write.line);
+        let joins = self.open_buffer(line);
         let takes_a_buffer = joins.is_none() && self.combining.len() >= self.spec.write_combining;
         if takes_a_buffer {
             self.room_for(self.spec.outstanding_writes)?;
         }
-        if self.capabilities.orders_stores && write.line.is_pm() {
+        if self.capabilities.orders_stores && line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
-            let after = self.ordering.store(at, &write, &mut self.outbox)?;
-            if after > self.ordering.committed() || self.ordering.holds(write.line) {
+            let after = self.ordering.store(at, &line_write(entry, entry.value), &mut self.outbox)?;
+            if after > self.ordering.committed() || self.ordering.holds(line) {
                 return Err(Blocked::Ordering);
             }
         }
-        if let Some(slot) = self.caches.find(write.line) {
+        if let Some(slot) = self.caches.find(line) {
             let victim = self.caches.remove(slot);
             if victim.state == State::Modified {
                 self.send(at, Msg::PutM { line: victim.line, data: victim.data });
@@ -286,12 +286,12 @@ impl Front {
         }
         self.stats.stores += 1;
         let was_whole = match joins {
-            Some(place) => self.combining[place].join(&write),
+            Some(place) => self.combining[place].join(entry),
             None => {
                 if takes_a_buffer {
                     self.emit_combining(at, 0);
                 }
-                self.combining.push(Combining::new(write));
+                self.combining.push(Combining::new(line_write(entry, entry.value)));
                 false
             }
         };
