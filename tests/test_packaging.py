@@ -115,7 +115,8 @@ def test_issue_templates_are_yaml(file) -> None:
 
 
 def test_what_a_profiled_wheel_is_trained_with_runs(tmp_path: Path) -> None:
-    script = (ROOT / "packaging/train").read_text().replace("operations=2000", "operations=20").replace("operations=200", "operations=20")
+    script, shortened = re.subn(r"(operations|references)=\d+", r"\1=20", (ROOT / "packaging/train").read_text())
+    assert shortened > 5
     done = subprocess.run(["bash", "-c", script, "train", str(COREPLANE)], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert 'packaging/train' in (ROOT / "packaging/wheel").read_text()

@@ -218,7 +218,7 @@ impl<M: Message> Engine<M> {
         }
         let fronts = self.wires.arrivals.len();
         let is_heard_by_front = port != PortId::TIMER && (to.0 as usize) < fronts;
-        // Another front's stays as it is.
+        // Where no front hears a message, the list that is looked at stays as it is.
         if let Some(arrivals) = self.wires.arrivals.get_mut((to.0 as usize).min(fronts.saturating_sub(1))) {
             arrivals.pass_if(is_heard_by_front);
         }

@@ -41,8 +41,8 @@ struct Event<M> {
 
 /// A timing wheel: events of the next 262 ns hang in slots of 4 ns, each slot's in order; one word tells which slots
 /// are used. The rest waits in a heap until the wheel has come round. Cost of a push: a look at the last event of a slot, or a walk
-/// along its few; of a pop: finding the first bit of a word. No event is moved, and nothing is decided by a jump that is as often
-/// one way as the other.
+/// along its few; of a pop: finding the first bit of a word. No event is moved. Whether a slot has events, and whether the next
+/// event is of the slot of the one before, no processor can guess: no jump depends on it.
 pub(crate) struct EventQueue<M> {
     events: Vec<Event<M>>,
     /// When the event of each place comes; at zero, before all, where it is a slot's own.
@@ -251,6 +251,13 @@ mod tests {
                     let (at, rank) = (Time::from_ps(now + r.below(1 << (1 + seed % 24))), r.below(7) as u16);
                     queue.push(Key::new(at, rank, n), NodeId(rank), PortId(0), n % 3 == 0, &n);
                     map.insert((at, rank, n), n);
+                    if n % 64 == 0 {
+                        let mut waiting: Vec<_> = queue.events().map(|(at, n)| (*n, at)).collect();
+                        waiting.sort_unstable();
+                        let mut sorted: Vec<_> = map.keys().map(|(at, _, n)| (*n, *at)).collect();
+                        sorted.sort_unstable();
+                        assert_eq!(waiting, sorted);
+                    }
                 } else {
                     let ((at, ..), n) = map.pop_first().unwrap();
                     now = at.ps();

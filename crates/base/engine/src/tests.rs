@@ -88,6 +88,21 @@ fn a_lookahead_shorter_than_the_wire_is_the_wire() {
 }
 
 #[test]
+fn what_others_hear_and_timers_leave_what_is_on_a_fronts_wire() {
+    let wire = |to, ns| vec![Link { to: NodeId(to), port: PortId(3), latency: Dur::ns(ns) }];
+    let mut engine = Engine::new(vec![wire(1, 4), wire(0, 4), wire(1, 1)], 1, Mode::Fast, Dur::ZERO);
+    engine.out(NodeId(1), Time::ZERO).send(PortId(0), Dur::ZERO, 1);
+    engine.out(NodeId(2), Time::ZERO).send(PortId(0), Dur::ZERO, 2);
+    engine.out(NodeId(0), Time::ZERO).wake(Time::from_ps(2_000), 3);
+    for (at, node) in [(1_000, 1), (2_000, 0)] {
+        assert_eq!(engine.next(&mut 0).map(|(now, to, _)| (now.ps(), to)), Some((at, NodeId(node))));
+        assert_eq!(engine.out(NodeId(0), Time::from_ps(at)).safe_time(), Time::from_ps(3_999));
+    }
+    assert_eq!(engine.next(&mut 0).map(|(now, ..)| now.ps()), Some(4_000));
+    assert_eq!(engine.out(NodeId(0), Time::from_ps(4_000)).safe_time(), Time::NEVER);
+}
+
+#[test]
 fn the_reference_mode_never_runs_ahead() {
     let mut engine = pair(Mode::Reference);
     assert_eq!(engine.out(NodeId(0), Time::from_ps(5)).safe_time(), Time::from_ps(5));
@@ -130,6 +145,7 @@ fn points_in_time_come_in_order_whenever_they_are_added() {
                 now = sorted.remove(0).ps();
                 arrivals.pass_if(true);
             }
+            arrivals.pass_if(false);
             assert_eq!(arrivals.first(), sorted.first().copied().unwrap_or(Time::NEVER));
         }
     }
