@@ -66,30 +66,21 @@ const SLOTS: usize = u64::BITS as usize;
 /// A slot is 2^12 ps: the wheel reaches as far as a read of persistent memory, and few events share a slot.
 const SLOT_BITS: u32 = 12;
 
-/// Each slot's own place.
-const OWN: [Place; SLOTS] = {
-    let mut own = [0; SLOTS];
-    let mut slot = 0;
-    while slot < SLOTS {
-        own[slot] = slot as Place;
-        slot += 1;
-    }
-    own
-};
-
 fn slot_of(key: Key) -> u64 {
     key.at().ps() >> SLOT_BITS
 }
 
 impl<M: Copy> EventQueue<M> {
     pub(crate) fn new() -> EventQueue<M> {
+        // Each slot's own place.
+        let own = std::array::from_fn(|slot| slot as Place);
         EventQueue {
             events: Vec::with_capacity(256),
             keys: vec![Key(0); SLOTS],
             nexts: vec![NOBODY; SLOTS],
             free: NOBODY,
-            lasts: OWN,
-            hints: OWN,
+            lasts: own,
+            hints: own,
             used: 0,
             turn: 0,
             far: BinaryHeap::with_capacity(256),
