@@ -1,6 +1,6 @@
 //! The handle through which a program acts on a core: plain async functions in simulated time.
 
-use crate::Line;
+use crate::{LINE_BYTES, Line};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -102,7 +102,7 @@ pub struct Op {
     pub kind: OpKind,
     /// Where.
     pub address: u64,
-    /// How many bytes, 1 to 8.
+    /// How many bytes, 1 to 8; 64 in a non-temporal store for a core of which [`CorePort::stores_whole_lines`].
     pub size: u8,
     /// Memory order.
     pub order: Order,
@@ -240,6 +240,10 @@ pub trait CorePort {
     }
     /// The program maps its persistent memory anew.
     fn maps_anew(&self) {}
+    /// Whether a non-temporal store may be of a whole line, each of its words `value`, as one vector instruction's is.
+    fn stores_whole_lines(&self) -> bool {
+        false
+    }
 }
 
 /// Stands between a program and its core: a translation of addresses, which may have to run the kernel first.
@@ -435,6 +439,18 @@ impl Cpu {
     #[inline]
     pub fn store_nontemporal(&self, address: u64, value: u64) -> Access<'_> {
         self.access(OpKind::StoreNonTemporal, address, 8, Order::Plain, value)
+    }
+
+    /// Stores the whole line at `address` past the caches, each of its words `value`: by one vector instruction, or word by word
+    /// where the core has none.
+    pub async fn store_line_nontemporal(&self, address: u64, value: u64) {
+        if self.0.stores_whole_lines() {
+            self.access(OpKind::StoreNonTemporal, address, LINE_BYTES as u8, Order::Plain, value).await;
+            return;
+        }
+        for word in (0..LINE_BYTES).step_by(8) {
+            self.store_nontemporal(address + word, value).await;
+        }
     }
 
     /// Locked compare-and-exchange of eight bytes; gives the old value.

@@ -52,7 +52,7 @@ pub(crate) struct DimmParameters {
     #[param(default = "3", source = "datasheet: DDR4-2666, a line in four cycles", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time that the buffer takes for a line that is written to it, and from one line of a block that is read to the next
-    #[param(default = "25", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
+    #[param(default = "26", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
     pub(crate) line_ns: Dur,
     /// time that a block all of whose lines have been written waits before it goes to the media
     #[param(default = "760", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
@@ -62,7 +62,7 @@ pub(crate) struct DimmParameters {
     pub(crate) settle_ns: Dur,
     /// time from the controller's request to the data of a line that the buffer holds
     #[param(
-        default = "70",
+        default = "73",
         source = "fitted to hardware.optane.idle.fit: reads one after the other",
         range = ns::NS
     )]
@@ -75,7 +75,7 @@ pub(crate) struct DimmParameters {
     )]
     pub(crate) array_ns: Dur,
     /// time that the media is busy with the read of a block
-    #[param(default = "36.4", source = "fitted to hardware.optane.load.fit: one DIMM, three threads and more", range = ns::SERVICE)]
+    #[param(default = "37.9", source = "fitted to hardware.optane.load.fit: all rows", range = ns::SERVICE)]
     pub(crate) read_service_ns: Dur,
     /// time that the media is busy with the write of a block
     #[param(default = "108", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]

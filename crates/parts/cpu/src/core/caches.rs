@@ -35,12 +35,13 @@ pub(super) struct Victim {
     pub(super) released: EpochId,
 }
 
-/// Writes a little-endian number of 1 to 8 bytes into a block.
+/// Writes a little-endian number of 1 to 8 bytes into a block, or a word into all of it.
 #[inline]
 pub(super) fn put(block: &mut Block, at: usize, size: u8, value: u64) {
     let bytes = value.to_le_bytes();
     match usize::from(size) {
         8 => block[at..at + 8].copy_from_slice(&bytes), // One instruction: by far the most frequent.
+        64 => block.as_chunks_mut().0.fill(bytes),
         size => block[at..at + size].copy_from_slice(&bytes[..size]),
     }
 }

@@ -143,6 +143,12 @@ impl CorePort for Port {
     fn fail(&self, what: String) {
         self.0.borrow_mut().failure.get_or_insert(what);
     }
+
+    fn stores_whole_lines(&self) -> bool {
+        // Where nobody else is told of each word that is stored.
+        let does = self.0.borrow().capabilities;
+        does.flush_instructions && !does.orders_stores
+    }
 }
 
 impl Core {

@@ -10,6 +10,7 @@ enum Step {
     Prefetch,
     NonTemporal,
     WholeLine,
+    LineByWords,
     Clwb,
     Clflush,
     Locked,
@@ -24,6 +25,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u64, u64)>> {
         Step::Prefetch,
         Step::NonTemporal,
         Step::WholeLine,
+        Step::LineByWords,
         Step::Clwb,
         Step::Clflush,
         Step::Locked,
@@ -59,11 +61,8 @@ fn outcome(spec: CoreSpec, program: &[(Step, u64, u64)], mode: Mode, is_general:
                 Step::Store => drop(cpu.store(address, value).await),
                 Step::Prefetch => drop(cpu.prefetch(address).await),
                 Step::NonTemporal => drop(cpu.store_nontemporal(address, value).await),
-                Step::WholeLine => {
-                    for word in 0..8 {
-                        cpu.store_nontemporal(line(at) + 8 * word, value).await;
-                    }
-                }
+                Step::WholeLine => cpu.store_line_nontemporal(line(at), value).await,
+                Step::LineByWords => by_words(&cpu, at, value).await,
                 Step::Clwb => drop(cpu.clwb(address).await),
                 Step::Clflush => drop(cpu.write_back_invalidate(address).await),
                 Step::Locked => {
@@ -87,7 +86,7 @@ fn values(program: &[(Step, u64, u64)]) -> Vec<u64> {
     let mut read = Vec::new();
     for (n, (step, at, word)) in program.iter().enumerate() {
         let address = line(*at) + 8 * word;
-        if matches!(step, Step::WholeLine) {
+        if matches!(step, Step::WholeLine | Step::LineByWords) {
             memory.extend((0..8).map(|word| (line(*at) + 8 * word, n as u64 + 1)));
             continue;
         }
@@ -99,7 +98,13 @@ fn values(program: &[(Step, u64, u64)]) -> Vec<u64> {
                 read.push(old);
                 memory.insert(address, old.wrapping_add(1));
             }
-            Step::Prefetch | Step::WholeLine | Step::Clwb | Step::Clflush | Step::Fence | Step::Compute => {}
+            Step::Prefetch
+            | Step::WholeLine
+            | Step::LineByWords
+            | Step::Clwb
+            | Step::Clflush
+            | Step::Fence
+            | Step::Compute => {}
         }
     }
     read

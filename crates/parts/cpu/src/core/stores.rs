@@ -262,6 +262,12 @@ impl Front {
 
     fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
         let line = entry.line();
+        if entry.is_of_a_line() && entry.progress == 0 {
+            // As long as seven of its words before the last one.
+            self.progress(1);
+            let joins_whole = self.open_buffer(line).is_some_and(|place| self.combining[place].is_whole());
+            return Ok((self.nontemporal_interval(joins_whole) * 7, AGAIN));
+        }
         if self.is_missing(line) {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
@@ -297,7 +303,12 @@ impl Front {
         };
         self.emit_whole(at, 1);
         // What takes time is a line's way out of the core.
-        Ok((if was_whole { self.spec.store_interval } else { self.spec.nontemporal_interval }, DONE))
+        Ok((self.nontemporal_interval(was_whole), DONE))
+    }
+
+    /// From a word of a line to the next one.
+    fn nontemporal_interval(&self, was_whole: bool) -> Dur {
+        if was_whole { self.spec.store_interval } else { self.spec.nontemporal_interval }
     }
 
     /// Lines that are whole leave, as many as may be on their way: but for the one that the next store is of, which joins it. The first `done` entries

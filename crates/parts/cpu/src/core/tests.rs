@@ -492,14 +492,42 @@ fn past_the_caches(bench: &Bench) -> impl Iterator<Item = (Line, u64)> {
 #[test]
 fn stores_past_the_caches_leave_as_a_line_or_at_a_fence() {
     let (_, bench) = times(|cpu, _| async move {
-        for word in 0..8 {
-            cpu.store_nontemporal(line(0) + 8 * word, word).await;
-        }
+        by_words(&cpu, 0, 3).await;
         cpu.store_nontemporal(line(1), 1).await;
         cpu.fence(FenceKind::Sfence).await;
     });
     let masks: Vec<u64> = past_the_caches(&bench).map(|(_, mask)| mask).collect();
     assert_eq!(masks, [u64::MAX, 0xFF]);
+}
+
+/// A line's words past the caches, one after the other.
+async fn by_words(cpu: &Cpu, at: u64, value: u64) {
+    for word in 0..8 {
+        cpu.store_nontemporal(line(at) + 8 * word, value).await;
+    }
+}
+
+#[test]
+fn a_line_that_is_stored_whole_leaves_and_takes_as_its_words_do() {
+    const VALUE: u64 = 0x0123_4567_89AB_CDEF;
+    let whole = times(|cpu, times| async move {
+        cpu.store_line_nontemporal(line(0), VALUE).await;
+        assert_eq!(cpu.load_sized(line(0) + 13, 2).await, 0x2345, "the store buffer has it");
+        cpu.store_line_nontemporal(line(1), VALUE).await;
+        cpu.fence(FenceKind::Sfence).await;
+        times.borrow_mut().push(cpu.now().ps());
+    });
+    let words = times(|cpu, times| async move {
+        by_words(&cpu, 0, VALUE).await;
+        by_words(&cpu, 1, VALUE).await;
+        cpu.fence(FenceKind::Sfence).await;
+        times.borrow_mut().push(cpu.now().ps());
+    });
+    let left = |bench: &Bench| past_the_caches(bench).collect::<Vec<_>>();
+    assert_eq!(left(&whole.1), [0, 1].map(|n| (Line(line(n) / 64), u64::MAX)));
+    assert_eq!(left(&words.1), left(&whole.1));
+    assert_eq!(whole.1.block(Line(line(1) / 64)).as_chunks().0, [VALUE.to_le_bytes(); 8]);
+    assert_eq!(whole.0, words.0);
 }
 
 /// A core whose stores past the caches are made faster than the one that may be on its way is answered.
@@ -515,9 +543,7 @@ fn lines_past_the_caches(spec: CoreSpec, lines: &'static [u64]) -> Vec<u64> {
     let cpu = bench.core.cpu();
     bench.run(Box::pin(async move {
         for n in lines {
-            for word in 0..8 {
-                cpu.store_nontemporal(line(*n) + 8 * word, *n).await;
-            }
+            by_words(&cpu, *n, *n).await;
         }
         cpu.fence(FenceKind::Sfence).await;
     }));

@@ -354,11 +354,7 @@ impl Accesses {
                 c.cpu.prefetch(line).await;
             }
             Operation::Store | Operation::StoreFlush => drop(c.cpu.store(line, self.value).await),
-            Operation::NonTemporal => {
-                for word in (0..LINE_BYTES).step_by(8) {
-                    c.cpu.store_nontemporal(line + word, self.value).await;
-                }
-            }
+            Operation::NonTemporal => c.cpu.store_line_nontemporal(line, self.value).await,
         }
     }
 }
