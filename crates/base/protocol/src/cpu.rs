@@ -1,6 +1,6 @@
 //! The handle through which a program acts on a core: plain async functions in simulated time.
 
-use crate::{LINE_BYTES, Line};
+use crate::{LINE_BYTES, Line, line_of};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -441,15 +441,16 @@ impl Cpu {
         self.access(OpKind::StoreNonTemporal, address, 8, Order::Plain, value)
     }
 
-    /// Stores the whole line at `address` past the caches, each of its words `value`: by one vector instruction, or word by word
-    /// where the core has none.
+    /// Stores the whole line of `address` past the caches, each of its words `value`: by one vector instruction, or word by word
+    /// where the core's port takes none.
     pub async fn store_line_nontemporal(&self, address: u64, value: u64) {
+        let line = line_of(address).address();
         if self.0.stores_whole_lines() {
-            self.access(OpKind::StoreNonTemporal, address, LINE_BYTES as u8, Order::Plain, value).await;
+            self.access(OpKind::StoreNonTemporal, line, LINE_BYTES as u8, Order::Plain, value).await;
             return;
         }
         for word in (0..LINE_BYTES).step_by(8) {
-            self.store_nontemporal(address + word, value).await;
+            self.store_nontemporal(line + word, value).await;
         }
     }
 

@@ -78,10 +78,10 @@ pub(crate) struct DimmParameters {
     #[param(default = "37.9", source = "fitted to hardware.optane.load.fit: all rows", range = ns::SERVICE)]
     pub(crate) read_service_ns: Dur,
     /// time that the media is busy with the write of a block
-    #[param(default = "108", source = "fitted to hardware.optane.ntstore.fit: one DIMM, one to three threads", range = ns::SERVICE)]
+    #[param(default = "109", source = "fitted to hardware.optane.ntstore.fit", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
-    #[param(default = "108", source = "open 54..216: not published, half to twice; stands at the write of a block", range = ns::NS)]
+    #[param(default = "108", source = "open 54..216: not published, half to twice; stands near the write of a block", range = ns::NS)]
     pub(crate) ahead_ns: Dur,
     /// writes of blocks that a DIMM takes ahead, before which reads go; a line that would wait longer stays with the controller
     #[param(default = "1050", source = "fitted to hardware.optane.store+clwb.fit: one thread on six DIMMs; ten blocks", range = ns::NS)]

@@ -72,7 +72,7 @@ pub struct NonTemporalParameters {
     /// write-combining buffers for non-temporal stores
     #[param(default = "10", source = "datasheet: Intel line fill buffers", min = 1, max = 64)]
     pub write_combining: usize,
-    /// time from one non-temporal store to the next; eight words are a line, and stores that join a whole one take cpu.store_interval_ns
+    /// time from one word of a non-temporal store to the next; eight words are a line, and those that join a whole one take cpu.store_interval_ns
     #[param(default = "0.5", source = "datasheet: a store a cycle, as of others", range = ns::STEP)]
     pub nontemporal_interval_ns: Dur,
 }

@@ -145,9 +145,8 @@ impl CorePort for Port {
     }
 
     fn stores_whole_lines(&self) -> bool {
-        // Where nobody else is told of each word that is stored.
-        let does = self.0.borrow().capabilities;
-        does.flush_instructions && !does.orders_stores
+        // What was there before is kept word by word.
+        !self.0.borrow().capabilities.rolls_back
     }
 }
 

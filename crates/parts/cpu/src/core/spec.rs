@@ -31,7 +31,7 @@ pub struct CoreSpec {
     pub locked: Dur,
     /// Write-combining buffers for non-temporal stores.
     pub write_combining: usize,
-    /// Time from one non-temporal store to the next, but for those that join a whole line.
+    /// Time from one word that is stored past the caches to the next, but for those that join a whole line.
     pub nontemporal_interval: Dur,
     /// Flush instructions.
     pub flush: FlushSpec,

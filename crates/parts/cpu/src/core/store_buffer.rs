@@ -81,7 +81,7 @@ const BUCKETS: usize = 1024;
 pub(super) struct StoreBuffer {
     entries: VecDeque<Entry>,
     limit: usize,
-    filter: Box<[u8; BUCKETS]>,
+    filter: Box<[u16; BUCKETS]>,
     /// Entries whose line could not be asked for.
     refused: usize,
 }
@@ -257,6 +257,13 @@ mod tests {
         sb.pop();
         sb.pop();
         assert_eq!(sb.forward(128, 8, 5), (5, false));
+    }
+
+    #[test]
+    fn the_filter_counts_as_many_stores_as_wait() {
+        let mut sb = StoreBuffer::new(256);
+        (0..256).for_each(|_| sb.push(store(128, 8, 1)));
+        assert!(sb.concerns(128));
     }
 
     proptest! {

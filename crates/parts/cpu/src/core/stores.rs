@@ -260,14 +260,23 @@ impl Front {
         Ok((Dur::ZERO, DONE))
     }
 
+    /// A line is stored as its words would be: with the first one it has its buffer, with the last one it is whole.
     fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
-        let line = entry.line();
         if entry.is_of_a_line() && entry.progress == 0 {
-            // As long as seven of its words before the last one.
+            let interval = self.combine(at, &Entry { size: 8, ..*entry })?;
+            self.emit_whole(at, 0);
             self.progress(1);
-            let joins_whole = self.open_buffer(line).is_some_and(|place| self.combining[place].is_whole());
-            return Ok((self.nontemporal_interval(joins_whole) * 7, AGAIN));
+            return Ok((interval * 7, AGAIN));
         }
+        let interval = self.combine(at, entry)?;
+        self.emit_whole(at, 1);
+        self.stats.stores += 1;
+        Ok((interval, DONE))
+    }
+
+    /// Puts a store past the caches into a write-combining buffer; gives the time to the next one.
+    fn combine(&mut self, at: Time, entry: &Entry) -> Result<Dur, Blocked> {
+        let line = entry.line();
         if self.is_missing(line) {
             // What arrives would be older than what goes past it.
             return Err(Blocked::Line);
@@ -290,7 +299,6 @@ impl Front {
                 self.send(at, Msg::PutM { line: victim.line, data: victim.data });
             }
         }
-        self.stats.stores += 1;
         let was_whole = match joins {
             Some(place) => self.combining[place].join(entry),
             None => {
@@ -301,14 +309,8 @@ impl Front {
                 false
             }
         };
-        self.emit_whole(at, 1);
         // What takes time is a line's way out of the core.
-        Ok((self.nontemporal_interval(was_whole), DONE))
-    }
-
-    /// From a word of a line to the next one.
-    fn nontemporal_interval(&self, was_whole: bool) -> Dur {
-        if was_whole { self.spec.store_interval } else { self.spec.nontemporal_interval }
+        Ok(if was_whole { self.spec.store_interval } else { self.spec.nontemporal_interval })
     }
 
     /// Lines that are whole leave, as many as may be on their way: but for the one that the next store is of, which joins it. The first `done` entries
