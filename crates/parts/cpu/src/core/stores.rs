@@ -68,7 +68,7 @@ impl Front {
         let step = match entry.kind {
             Kind::Store => self.commit_store(at, &entry),
             Kind::Rmw(kind) => self.commit_rmw(at, &entry, kind),
-            Kind::NonTemporal => self.commit_nontemporal(at, &entry),
+            Kind::NonTemporal => self.commit_nontemporal(at, entry),
             Kind::Flush(kind) => self.commit_flush(at, &entry, kind),
             Kind::Fence(kind) => self.commit_fence(at, kind),
             Kind::Register => self.commit_register(at, &entry),
@@ -261,15 +261,17 @@ impl Front {
     }
 
     /// A line is stored as its words would be: with the first one it has its buffer, with the last one it is whole.
-    fn commit_nontemporal(&mut self, at: Time, entry: &Entry) -> Step {
-        if entry.is_of_a_line() && entry.progress == 0 {
-            let interval = self.combine(at, &Entry { size: 8, ..*entry })?;
-            self.emit_whole(at, 0);
+    fn commit_nontemporal(&mut self, at: Time, mut entry: Entry) -> Step {
+        let is_first_word = entry.is_of_a_line() && entry.progress == 0;
+        if is_first_word {
+            entry.size = 8;
+        }
+        let interval = self.combine(at, &entry)?;
+        self.emit_whole(at, usize::from(!is_first_word));
+        if is_first_word {
             self.progress(1);
             return Ok((interval * 7, AGAIN));
         }
-        let interval = self.combine(at, entry)?;
-        self.emit_whole(at, 1);
         self.stats.stores += 1;
         Ok((interval, DONE))
     }
