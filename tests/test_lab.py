@@ -181,6 +181,21 @@ def test_an_interrupted_search_goes_on(cli: Cli) -> None:
     assert "other arguments" in cli.refuses("crash", *args, "--resume")
 
 
+def test_what_was_found_stays_until_another_search_has_ended(cli: Cli) -> None:
+    search = ["crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--points", 20, "--out", "o", "--quiet"]
+    cli(*search, code=1)
+    result, so_far = cli.folder / "o/crash.json", cli.folder / "o/crash.so-far.json"
+    kept = result.read_text()
+    so_far.write_text("{}")
+    replay = json.loads(kept)["model_images"]["failures"][0]["replay"]
+    cli(*search, "--replay", replay, code=1)
+    for mistake in (["--set", "workload.opperations=9"], ["--resume"], ["--replay", "x"], ["--model", "tso"]):
+        cli.refuses(*search, *mistake)
+    assert (result.read_text(), so_far.read_text()) == (kept, "{}")
+    cli.run(*search, "--at", "1 us")
+    assert json.loads(result.read_text())["model_images"] is None and so_far.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [

@@ -135,7 +135,7 @@ def crash(
     The power fails ``at`` a time ("12.5 us"), after ``every`` so many writes that reach the controllers (100 unless said), or at
     ``all`` events; and at up to ``points`` points of the persistency ``model``, with up to ``images`` images each. A recording
     needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files.
-    Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result, and while the search
+    Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result (not of a ``replay``), and while the search
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
     flags(all=all, accept_unseen=accept_unseen, resume=resume)

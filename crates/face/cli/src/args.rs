@@ -197,7 +197,7 @@ pub(crate) struct CrashArgs {
     /// Seconds of checks that making failures small may take
     #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds)]
     pub(crate) minimise_seconds: f64,
-    /// A folder for the result (crash.json), and for what was found so far
+    /// A folder for the result (crash.json), and for what was found so far; --replay keeps nothing
     #[arg(long, short)]
     pub(crate) out: Option<PathBuf>,
     /// Go on where an interrupted search with the same arguments stopped (needs --out)

@@ -4,24 +4,17 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::{Lab, of_the_machine};
-use crate::crash_options::{WRITES, bounds, every, replay};
+use crate::crash_options::{RESULT, WRITES, bounds, every, folder, replay};
 use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races};
 use check::crash::{self, Persistency};
 use machine::{Description, WorkloadDescription};
-use serde_json::json;
 use workloads::{Persistent, Workload};
 
 /// Operations of a workload whose own default is higher; what `--set` says goes before.
 const OPERATIONS: u64 = 1000;
 
 pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
-    let lab = look(args).inspect_err(|failure| {
-        // What refuses to judge says why, there too.
-        if let (Some(folder), Failure::BadInput(text)) = (&args.out, failure) {
-            let refused = json!({"machine": args.machine, "workload": args.workload, "refused": text});
-            _ = output::write(folder, "crash.json", format!("{refused:#}\n").as_bytes());
-        }
-    })?;
+    let lab = look(args)?;
     keep(args, &lab)?;
     if output::is_json(&args.common) {
         output::print_json(&lab.json(args));
@@ -36,13 +29,15 @@ pub(crate) fn crash(args: &CrashArgs) -> Result<(), Failure> {
     }
 }
 
-/// Puts the result into the folder that was asked for.
+/// Puts the result into the folder that was asked for. What a search found so far goes once one has ended.
 pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
-    let Some(folder) = &args.out else { return Ok(()) };
+    let Some(folder) = folder(args) else { return Ok(()) };
     let mut kept = lab.json(args);
     kept["provenance"] = output::provenance_of(&args.workload)?;
-    output::write(folder, "crash.json", format!("{kept:#}\n").as_bytes())?;
-    _ = std::fs::remove_file(folder.join(SO_FAR));
+    output::write(folder, RESULT, format!("{kept:#}\n").as_bytes())?;
+    if lab.search.is_some() {
+        _ = std::fs::remove_file(folder.join(SO_FAR));
+    }
     Ok(())
 }
 
@@ -72,12 +67,12 @@ pub(crate) fn look_at(
     workload.check_on(&machine)?;
     some_points(args)?;
     let model = model(args.model.as_deref(), &machine)?;
-    if let Some(folder) = &args.out {
+    if let Some(folder) = folder(args) {
         let text =
             format!("what was found so far is in {} (--resume goes on)", folder.join(SO_FAR).display());
         interrupt::keeps(&folder.join(SO_FAR), text);
     }
-    output::make_folder(args.out.as_deref())?;
+    output::make_folder(folder(args))?;
     match (workload.built_in(), &args.check) {
         (Some(built_in), None) => {
             no_recording(args)?;

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use check::crash::{Bounds, Log, Replay, Tracker};
 use machine::CrashEvery;
+use std::path::Path;
 use units::{Time, parse_dur};
 
 /// Different failures that are worth printing.
@@ -11,6 +12,14 @@ const FAILURES: usize = 8;
 
 /// Writes between two power failures, unless others are asked for.
 pub(crate) const WRITES: u64 = 100;
+
+/// The result, in the folder of results.
+pub(crate) const RESULT: &str = "crash.json";
+
+/// The folder of results; none for an image that is tried again, which is no result of a search.
+pub(crate) fn folder(args: &CrashArgs) -> Option<&Path> {
+    args.out.as_deref().filter(|_| args.replay.is_none())
+}
 
 /// When the power fails: after every so many writes, unless something else is asked for.
 pub(crate) fn every(args: &CrashArgs, usual: u64) -> Result<CrashEvery, Failure> {

@@ -3,8 +3,11 @@
 use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_files::Names;
+use crate::crash_options::{RESULT, folder};
 use crate::crash_recorded::Recorded;
+use crate::output;
 use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
+use serde_json::json;
 use std::path::Path;
 use trace::About;
 use trace::space::LARGEST_FILE;
@@ -12,15 +15,24 @@ use trace::space::LARGEST_FILE;
 /// Gaps that are told one by one.
 const SHOWN: usize = 8;
 
+/// There is no verdict, and `why`: kept, too, where a result would be.
+fn no_verdict(args: &CrashArgs, why: &str) -> Failure {
+    let text = format!("{}: {why}", args.workload);
+    if let Some(folder) = folder(args) {
+        let refused = json!({"machine": args.machine, "workload": args.workload, "refused": text});
+        // It is printed all the same.
+        _ = output::write(folder, RESULT, format!("{refused:#}\n").as_bytes());
+    }
+    Failure::BadInput(text)
+}
+
 /// A trace of accesses without what was stored.
 pub(crate) fn without_values(args: &CrashArgs, about: &About) -> Result<(), Failure> {
     if !about.lacks.contains("value") {
         return Ok(());
     }
-    Err(Failure::BadInput(format!(
-        "{}: its stores have no values (it lacks {}); it serves for timing only",
-        args.workload, about.lacks
-    )))
+    let why = format!("its stores have no values (it lacks {}); it serves for timing only", about.lacks);
+    Err(no_verdict(args, &why))
 }
 
 /// Nothing that a power failure could lose.
@@ -28,11 +40,9 @@ pub(crate) fn without_stores(args: &CrashArgs, facts: &Facts) -> Result<(), Fail
     if facts.stores > 0 {
         return Ok(());
     }
-    Err(Failure::BadInput(format!(
-        "{}: the trace has no store to persistent memory (its program mapped no file for writing and wrote to none), \
-         so there is no image",
-        args.workload
-    )))
+    let why = "the trace has no store to persistent memory (its program mapped no file for writing and wrote to none), \
+               so there is no image";
+    Err(no_verdict(args, why))
 }
 
 /// Stores that nothing makes durable: either the program has that mistake everywhere, or the recorder does not see how
@@ -45,14 +55,14 @@ pub(crate) fn never_durable(
     if model == Persistency::Strict || !recorded.facts.persists_nothing() {
         return Ok(());
     }
-    Err(Failure::BadInput(format!(
-        "{}: the program stores to {} and the recording has not one flush (clwb, clflushopt, clflush), fence (sfence, \
+    let why = format!(
+        "the program stores to {} and the recording has not one flush (clwb, clflushopt, clflush), fence (sfence, \
          mfence) or sync (msync, fsync, fdatasync, sync, O_SYNC): under {} every store could be lost. Either the \
          program makes nothing durable, or it does so in a way that the recorder does not see",
-        args.workload,
         recorded.shown().display(),
         model.name()
-    )))
+    );
+    Err(no_verdict(args, &why))
 }
 
 /// Whether a gap belongs to a file that counts: the one that the check is about, and others of which the program makes
@@ -91,13 +101,13 @@ fn list(recorded: &Recorded<'_>, gaps: &[&Gap]) -> String {
 pub(crate) fn unseen(args: &CrashArgs, recorded: &Recorded<'_>) -> Result<(), Failure> {
     let gaps: Vec<&Gap> = recorded.facts.gaps.iter().filter(|g| counts(recorded, g)).collect();
     let Some(first) = gaps.first().filter(|_| !args.accept_unseen) else { return Ok(()) };
-    Err(Failure::BadInput(format!(
-        "{}: the recording does not explain all that happened to its files, so no verdict would be sure \
+    let why = format!(
+        "the recording does not explain all that happened to its files, so no verdict would be sure \
          (--accept-unseen goes on all the same): {}{}",
-        args.workload,
         gap_text(recorded, first),
         list(recorded, &gaps[1..])
-    )))
+    );
+    Err(no_verdict(args, &why))
 }
 
 /// What was accepted or belongs to no file: said with the result.
@@ -114,11 +124,11 @@ pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) ->
     } else {
         format!(". Not seen:{}", list(recorded, &gaps))
     };
-    Failure::BadInput(format!(
-        "{}: the end of the recording does not satisfy the check, before any power failure, so the check could tell \
-         nothing of one: {message}{seen}",
-        args.workload
-    ))
+    let why = format!(
+        "the end of the recording does not satisfy the check, before any power failure, so the check could tell \
+         nothing of one: {message}{seen}"
+    );
+    no_verdict(args, &why)
 }
 
 /// The recorded path of the file that the check is about.
@@ -156,7 +166,5 @@ pub(crate) fn choose(
     let stored = || there.iter().find(|f| fact(f).is_some_and(|f| f.stored));
     let chosen = durable.or_else(stored).or(there.first());
     let chosen = chosen.and_then(|f| Some((f.number, f.names.first()?.clone())));
-    chosen.ok_or_else(|| {
-        Failure::BadInput(format!("{}: the program left no file behind, so there is no image", args.workload))
-    })
+    chosen.ok_or_else(|| no_verdict(args, "the program left no file behind, so there is no image"))
 }
