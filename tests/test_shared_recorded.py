@@ -87,6 +87,12 @@ def test_processes_that_share_nothing_are_refused(cli: Cli, how: str, says: str)
     assert list(cli.folder.glob(".t.cpt*")) == []
 
 
+def test_a_recording_stays_where_another_cannot_be_made(cli: Cli) -> None:
+    (cli.folder / "t.cpt").write_bytes(b"kept")
+    assert "recorded nothing" in cli.refuses("record", "--host-per-process", "--out", "t.cpt", "--", "true")
+    assert (cli.folder / "t.cpt").read_bytes() == b"kept"
+
+
 def test_what_cannot_be_checked_is_refused_in_one_line(cli: Cli) -> None:
     cli("cc", "-O1", REFUSED, "-o", "refused")
     cli("record", "--quiet", "--host-per-process", "--out", "five.cpt", "--", "./refused", "five")

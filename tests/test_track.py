@@ -208,6 +208,14 @@ def test_what_cannot_be_tracked_is_refused(cli: Cli) -> None:
     assert "/no/such/folder" in cli.refuses("track", "--out", "/no/such/folder/x.parquet", "--", "true")
 
 
+def test_what_was_tracked_before_stays_where_nothing_can_be(cli: Cli) -> None:
+    (cli.folder / "kept.parquet").write_bytes(b"kept")
+    assert "there is none" in cli.refuses("track", "--out", "kept.parquet", 999_999_999)
+    assert {file.name: file.read_bytes() for file in cli.folder.iterdir()} == {"kept.parquet": b"kept"}
+    (cli.folder / "folder.parquet").mkdir()
+    assert "folder.parquet cannot be written: is a directory" in cli.refuses("track", "--out", "folder.parquet", 999_999_999)
+
+
 def started(cli: Cli, name: str, argument: str | None = None) -> subprocess.Popen[bytes]:
     """A program of that name, which waits to be told what to do."""
     if not (cli.folder / name).exists():

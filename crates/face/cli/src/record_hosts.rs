@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::Common;
 use crate::interrupt;
 use crate::record_route::Asked;
-use crate::{output, progress, record_places, record_run, recordings, trace_info};
+use crate::{output, progress, record_places, recordings, trace_info};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -34,7 +34,7 @@ pub(crate) fn record_once(
 ) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
     let folder = recordings::beside(out, "hosts");
-    record_run::may_be_written(out)?;
+    recordings::can_be_made(out)?;
     prepare(folder.path())?;
     let (status, seconds) = output::timed(|| run(command, folder.path(), stdout));
     let status = status?;

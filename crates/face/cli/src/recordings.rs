@@ -83,6 +83,22 @@ pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result
     })
 }
 
+/// Writes bytes that are made, in the same way.
+pub(crate) fn save_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    put(path, |mut file| file.write_all(bytes).map_err(|e| named(path)(e.into())))
+}
+
+/// Whether a file can be made there: said before work that takes long. What is there stays until the work is done.
+pub(crate) fn can_be_made(path: &Path) -> Result<(), Failure> {
+    let probe = beside(path, "probe");
+    let tried = if path.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        File::create(probe.path()).map(|_| ())
+    };
+    tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", path.display())))
+}
+
 /// Writes a text as it is made, and gives what its writer says of it.
 pub(crate) fn save_text<T>(
     path: &Path,

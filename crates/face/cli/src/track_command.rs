@@ -5,7 +5,7 @@ use crate::args::{TrackArgs, TrackMechanism, TrackMode};
 use crate::lines::{self, say};
 use crate::output::{self, Table, number};
 use crate::progress::{self, Progress};
-use crate::quantity;
+use crate::{quantity, recordings};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -25,10 +25,7 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
         let text = "--out: .ktracker has no room for several processes; give a name that ends in .parquet";
         return Err(Failure::BadInput(text.into()));
     }
-    if let Some(path) = &args.out {
-        // What cannot be written is told before, not after, a long run.
-        std::fs::write(path, []).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
-    }
+    args.out.as_deref().map_or(Ok(()), recordings::can_be_made)?;
     let live = !args.common.quiet && !output::is_json(&args.common);
     // Lines that appear as windows end say it themselves, where they are read at once.
     let bar = (!live || !std::io::stdout().is_terminal()).then(|| match args.windows {
@@ -45,8 +42,7 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
     })?;
     drop(bar);
     if let (Some(path), Some(format)) = (&args.out, format) {
-        let bytes = track::save(&report, format)?;
-        std::fs::write(path, bytes).map_err(|e| Failure::BadInput(format!("{}: {e}", path.display())))?;
+        recordings::save_bytes(path, &track::save(&report, format)?)?;
         if matches!(format, Format::Parquet) {
             summarise(&path.with_extension("json"), &report)?;
         }
