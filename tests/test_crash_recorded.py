@@ -89,6 +89,25 @@ def test_a_check_that_fails_without_a_power_failure_is_refused(log: Cli) -> None
     assert "end of the recording" in json.loads((log.folder / "o/crash.json").read_text())["refused"]
 
 
+def is_running(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")")[-1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_what_a_check_leaves_in_the_background_ends_with_it(log: Cli) -> None:
+    trace = record(log, "ok")
+    started = log.folder / "started"
+    command = f"sleep 60 & echo $! >> {shlex.quote(str(started))}; {CHECK}"
+    found(log, "intel", trace, "--check", command, "--points", 2, "--images", 2, code=0)
+    until = time.monotonic() + 20
+    assert started.read_text().split()
+    while any(map(is_running, started.read_text().split())):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 def test_a_program_that_makes_nothing_durable_is_refused_where_that_is_needed(log: Cli) -> None:
     trace = record(log, "bare", "bare")
     for machine in ("intel", "asap-rp", "hops-ep", "nvdimmc-poc"):

@@ -7,6 +7,9 @@ use crate::crash_limit::OwnTime;
 use crate::crash_reads;
 use crate::crash_turns::Turns;
 use check::crash::{Outcome, Verdict};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -272,15 +275,15 @@ impl External {
     /// How it ended; what it took, when that was too long. Unwinds when the search is to stop.
     #[expect(clippy::disallowed_methods, reason = "a command that hangs is ended by the host's clock")]
     fn wait(&self, child: Child) -> std::io::Result<Result<ExitStatus, OwnTime>> {
-        let mut group = Group(child);
+        let mut group = Group { child, waited: false };
         let (begun, mut own) = (Instant::now(), OwnTime::of(self.limit()));
         let mut pause = Duration::from_micros(100);
         loop {
-            if let Some(status) = group.0.try_wait()? {
+            if let Some(status) = group.ended()? {
                 self.longest_us.fetch_max(begun.elapsed().as_micros() as u64, Ordering::Relaxed);
                 return Ok(Ok(status));
             }
-            if own.is_over(begun.elapsed(), group.0.id()) {
+            if own.is_over(begun.elapsed(), group.child.id()) {
                 return Ok(Err(own));
             }
             watch::check();
@@ -313,14 +316,39 @@ fn alone(command: &str) -> String {
 }
 
 /// A command and what it started: ended with it, whatever happens.
-struct Group(Child);
+struct Group {
+    child: Child,
+    /// Its number may be another process's.
+    waited: bool,
+}
+
+impl Group {
+    /// How the command ended, once it has. What it left in the background ends then.
+    fn ended(&mut self) -> std::io::Result<Option<ExitStatus>> {
+        let looked = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        // One that a signal without a name ended is an error here.
+        if waitid(Id::Pid(self.number()), looked) == Ok(WaitStatus::StillAlive) {
+            return Ok(None);
+        }
+        self.end().map(Some)
+    }
+
+    fn number(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    /// Before it is waited for, the group's number is nobody else's.
+    fn end(&mut self) -> std::io::Result<ExitStatus> {
+        _ = killpg(self.number(), Signal::SIGKILL);
+        self.waited = true;
+        self.child.wait()
+    }
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if !matches!(self.0.try_wait(), Ok(Some(_))) {
-            let group = nix::unistd::Pid::from_raw(self.0.id() as i32);
-            _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
-            _ = self.0.wait();
+        if !self.waited {
+            _ = self.end();
         }
     }
 }
