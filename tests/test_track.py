@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from conftest import COREPLANE, ROOT, Cli
+from conftest import COREPLANE, ROOT, Cli, as_by_hand
 
 
 class Dirty:
@@ -214,6 +214,18 @@ def test_what_was_tracked_before_stays_where_nothing_can_be(cli: Cli) -> None:
     assert {file.name: file.read_bytes() for file in cli.folder.iterdir()} == {"kept.parquet": b"kept"}
     (cli.folder / "folder.parquet").mkdir()
     assert "folder.parquet cannot be written: is a directory" in cli.refuses("track", "--out", "folder.parquet", 999_999_999)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_no_signal_ends_is_killed_once_the_tracker_is_to_end(cli: Cli, how: int) -> None:
+    script = 'trap "" TERM INT; exec sleep 60'
+    command = [COREPLANE, "track", "--windows", "1", "--interval", "0.2", "--", "sh", "-c", script]
+    tracker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=as_by_hand)
+    # The line of the only window comes when it has ended.
+    assert "dirty" in tracker.stdout.readline() and tracker.stdout.readline()
+    tracker.send_signal(how)
+    out, err = tracker.communicate(timeout=9)
+    assert tracker.returncode == 0 and "did not end by SIGTERM, and was killed" in out, out + err
 
 
 def started(cli: Cli, name: str, argument: str | None = None) -> subprocess.Popen[bytes]:

@@ -20,6 +20,7 @@
 mod accessed;
 mod cgroup;
 mod compare;
+mod ending;
 mod inject;
 mod kernel;
 mod maps;

@@ -7,12 +7,11 @@ use crate::shared::Shared;
 use crate::tracees::{Event, Tracees};
 use crate::{
     Accessed, DirtyPage, Error, MappingWindow, Mechanism, Options, PAGE, ProcessWindow, TargetChoice, Window,
-    processes,
+    ending, processes,
 };
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::Child;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -53,22 +52,13 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
         windows.iter().for_each(|window| each(&window));
         tracker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    if let Some((mut child, runs)) = command {
-        if runs {
-            crate::kernel::send(Pid::from_raw(child.id() as i32), nix::libc::SIGTERM);
-        }
-        let ended = child.wait().ok().filter(|_| !runs);
-        if let (Ok(report), Some(how)) = (&mut report, ended.and_then(ended_badly)) {
-            report.notes.push(format!("the program ended {how}"));
+    if let Some((child, runs)) = command {
+        let told = if runs { ending::end(child, &asked) } else { ending::how(child) };
+        if let (Ok(report), Some(told)) = (&mut report, told) {
+            report.notes.push(told);
         }
     }
     report
-}
-
-/// How a program ended, in words, where it was not well.
-fn ended_badly(status: ExitStatus) -> Option<String> {
-    let by_signal = status.signal().map(|signal| format!("by signal {signal}"));
-    by_signal.or_else(|| status.code().filter(|code| *code != 0).map(|code| format!("with exit code {code}")))
 }
 
 /// The result, and the command that was started, with whether it may still run.

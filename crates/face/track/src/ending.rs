@@ -1,0 +1,42 @@
+//! The end of a program that was started to be tracked.
+
+use crate::kernel::{self, Asked};
+use nix::libc;
+use nix::unistd::Pid;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a program may take to end: when its windows are over, and when somebody waits for the tracker to end.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(400));
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// How a program ended by itself, in words, where it was not well.
+pub(crate) fn how(mut child: Child) -> Option<String> {
+    child.wait().ok().and_then(badly).map(|how| format!("the program ended {how}"))
+}
+
+fn badly(status: ExitStatus) -> Option<String> {
+    let by_signal = status.signal().map(|signal| format!("by signal {signal}"));
+    by_signal.or_else(|| status.code().filter(|code| *code != 0).map(|code| format!("with exit code {code}")))
+}
+
+/// Asks a program to end, and kills it where it does not; says so then.
+pub(crate) fn end(mut child: Child, asked: &Asked) -> Option<String> {
+    kernel::send(Pid::from_raw(child.id() as i32), libc::SIGTERM);
+    let mut until = Instant::now() + PATIENCE.0;
+    while Instant::now() < until {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return None;
+        }
+        if asked.is_asked() {
+            until = until.min(Instant::now() + PATIENCE.1);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    _ = child.kill();
+    _ = child.wait();
+    Some("the program did not end by SIGTERM, and was killed".into())
+}
