@@ -60,6 +60,13 @@ def test_a_machines_keys_stand_in_groups_by_system_and_none_of_another_system(cl
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_a_composed_machine_is_shown_with_its_memories(cli: Cli) -> None:
+    rows = {row["key"]: row for row in cli.json("show", "compose-bbb-two-media")["parameters"]}
+    assert rows["memory.0.share"]["value"] == "3" and (rows["memory.1.pm.read_ns"]["value"], rows["memory.1.pm.read_ns"]["unit"]) == ("60", "ns")
+    shown = cp.Machine("compose-bbb-two-media").parameters
+    assert dict(shown.select("key", "value").iter_rows()) == {key: row["value"] for key, row in rows.items()}
+
+
 def test_a_parameter_is_found_by_its_last_word(cli: Cli) -> None:
     text = cli("show", "persist_buffer")
     assert "ordering.persist_buffer" in text and "accepts a whole number from 1 to 1024" in text and "asap-rp" in text

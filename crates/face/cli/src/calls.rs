@@ -60,12 +60,7 @@ impl Machine {
 
     /// The parameters that act on it, with values, units, defaults, sources and meanings.
     pub fn parameters(&self) -> Value {
-        let mut all = show::parameter_list(self.0.rows());
-        let memory = |(key, value, meaning): (String, String, String)| json!({"key": key, "value": value, "unit": "", "default": "", "accepts": "", "source": "", "meaning": meaning});
-        if let Value::Array(rows) = &mut all {
-            rows.extend(self.0.memory_rows().into_iter().map(memory));
-        }
-        all
+        show::keys_of_machine(&self.0)
     }
 }
 

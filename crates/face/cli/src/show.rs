@@ -7,7 +7,7 @@ use crate::lines::{self, say};
 use crate::markdown;
 use crate::output::{self, Table};
 use machine::params::MACHINE;
-use machine::{Description, Fidelity, PRESETS, STATISTICS, StatisticInfo, WorkloadDescription};
+use machine::{Description, Fidelity, MemoryRow, PRESETS, STATISTICS, StatisticInfo, WorkloadDescription};
 use protocol::Param;
 use serde_json::{Value, json};
 use workloads::{
@@ -386,7 +386,10 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
     match find_named(name)? {
         Named::Statistic(info) if json => output::print_json(&statistic(info)),
         Named::Statistic(info) => say!("{} [{}]: {}", info.name, info.unit, info.meaning),
-        Named::Workload(w, meaning) => parameters(name, meaning, workload_rows(&w), json),
+        Named::Workload(w, meaning) if json => {
+            print_parameters(name, meaning, &parameter_list(workload_rows(&w)));
+        }
+        Named::Workload(w, meaning) => parameters(name, meaning, workload_rows(&w)),
         Named::Machine(machine) => {
             let text = PRESETS.iter().find(|p| p.name == name).map_or("", |p| about(p.text));
             machine_parameters(&machine, text, json);
@@ -397,12 +400,15 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
 }
 
 fn machine_parameters(machine: &Description, about: &str, json: bool) {
-    parameters(&machine.name, about, machine.rows(), json);
+    if json {
+        return print_parameters(&machine.name, about, &keys_of_machine(machine));
+    }
+    parameters(&machine.name, about, machine.rows());
     let memories = machine.memory_rows();
-    if !json && !memories.is_empty() {
+    if !memories.is_empty() {
         println!("\nIts memories, over what is above:\n");
         let mut table = Table::new(["key", "value", "meaning"]).left(3);
-        memories.into_iter().for_each(|(key, value, meaning)| table.row([key, value, meaning]));
+        memories.into_iter().for_each(|row| table.row([&*row.key, &*row.value, row.meaning]));
         table.print();
     }
 }
@@ -417,6 +423,23 @@ pub(crate) fn parameter_list(rows: impl Iterator<Item = (&'static Param, String,
     rows.map(one).collect()
 }
 
+/// The parameters of a machine, and what its list of memories says.
+pub(crate) fn keys_of_machine(machine: &Description) -> Value {
+    let memory = |row: MemoryRow| {
+        json!({"key": row.key, "value": row.value, "unit": row.unit, "default": "", "accepts": "",
+               "source": "the list of memories", "source_kind": null, "meaning": row.meaning})
+    };
+    let mut all = parameter_list(machine.rows());
+    if let Value::Array(rows) = &mut all {
+        rows.extend(machine.memory_rows().into_iter().map(memory));
+    }
+    all
+}
+
+fn print_parameters(name: &str, about: &str, all: &Value) {
+    output::print_json(&json!({"name": name, "about": about, "parameters": all}));
+}
+
 /// The parameters of a workload.
 pub(crate) fn workload_rows(
     w: &WorkloadDescription,
@@ -427,16 +450,7 @@ pub(crate) fn workload_rows(
     })
 }
 
-fn parameters(
-    name: &str,
-    about: &str,
-    rows: impl Iterator<Item = (&'static Param, String, String)>,
-    json: bool,
-) {
-    if json {
-        let all = parameter_list(rows);
-        return output::print_json(&json!({"name": name, "about": about, "parameters": all}));
-    }
+fn parameters(name: &str, about: &str, rows: impl Iterator<Item = (&'static Param, String, String)>) {
     say!("{name}: {about}\n");
     let mut rows: Vec<_> = rows.collect();
     let group = |key: &str| {

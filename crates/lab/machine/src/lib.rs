@@ -48,6 +48,7 @@ pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
 pub use measured::{Times, keep_measured};
+pub use memories::MemoryRow;
 pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};

@@ -25,6 +25,19 @@ impl Entry {
     }
 }
 
+/// What the list says of a memory, under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryRow {
+    /// `memory.N.KEY`.
+    pub key: String,
+    /// Its value, as text.
+    pub value: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
 /// The number and the parameter of `memory.N.KEY`.
 fn numbered(key: &str) -> Option<(usize, &str)> {
     let (number, rest) = key.strip_prefix("memory.")?.split_once('.')?;
@@ -89,25 +102,24 @@ impl Description {
         self.memories.iter().map(entry).collect()
     }
 
-    /// What the list says of each memory: key, value, meaning.
-    pub fn memory_rows(&self) -> Vec<(String, String, String)> {
-        let row = |index: usize, key: &str, value: String, meaning: &str| {
-            (format!("memory.{index}.{key}"), value, meaning.to_string())
+    /// What the list says of each memory.
+    pub fn memory_rows(&self) -> Vec<MemoryRow> {
+        let row = |index: usize, key: &str, value: String, unit, meaning| {
+            let key = format!("memory.{index}.{key}");
+            MemoryRow { key, value, unit, meaning }
         };
         let mut rows = Vec::new();
         for (index, memory) in self.memories.iter().enumerate() {
             let about = memory_kind(&memory.kind).map_or("", |kind| kind.about());
-            rows.push(row(index, "kind", memory.kind.clone(), about));
-            match memory.bytes {
-                Some(bytes) => rows.push(row(index, "size", bytes.to_string(), "bytes of its range")),
-                None => {
-                    rows.push(row(index, "share", memory.share.max(1).to_string(), "of pages in no range"))
-                }
-            }
+            rows.push(row(index, "kind", memory.kind.clone(), "-", about));
+            rows.push(match memory.bytes {
+                Some(bytes) => row(index, "size", bytes.to_string(), "B", "bytes of its range"),
+                None => row(index, "share", memory.share.max(1).to_string(), "1", "of pages in no range"),
+            });
             for (key, value) in &memory.settings {
                 let Some(param) = MACHINE.iter().find(|p| p.key == *key) else { continue };
                 let own = key.strip_prefix("memory.").unwrap_or(key);
-                rows.push(row(index, own, param.kind.show(value), param.meaning));
+                rows.push(row(index, own, param.kind.show(value), param.kind.unit(), param.meaning));
             }
         }
         rows

@@ -129,7 +129,7 @@ impl Report {
                 let value = self.description.settings.get(p.key)?;
                 Some((p.key.to_string(), crate::describe::json(value, &shown)))
             })
-            .chain(self.description.memory_rows().into_iter().map(|(key, value, _)| (key, value.into())))
+            .chain(self.description.memory_rows().into_iter().map(|row| (row.key, row.value.into())))
             .chain(self.workload_description.params.iter().filter_map(|p| {
                 let value = self.workload_description.settings.get(p.key)?;
                 Some((p.key.to_string(), crate::describe::json(value, &p.kind.show(value))))

@@ -319,7 +319,7 @@ fn what_each_memory_says_itself_is_refused_of_the_machine_with_the_key_to_give_a
     let mut machine = Description::preset("compose-bbb-two-media").unwrap();
     machine.set("memory.controllers", "3").unwrap();
     machine.check().unwrap();
-    assert!(machine.memory_rows().iter().all(|(key, ..)| !key.ends_with(".controllers")));
+    assert!(machine.memory_rows().iter().all(|row| !row.key.ends_with(".controllers")));
 }
 
 #[test]

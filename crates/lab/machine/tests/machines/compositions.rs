@@ -135,7 +135,7 @@ fn a_key_of_one_memory_counts_whatever_the_order_in_which_keys_are_given() {
     let forth = described(&mut given.into_iter());
     assert_eq!(forth, described(&mut given.into_iter().rev()));
     let (rows, _) = forth;
-    let own = |key: &str| rows.iter().find(|(k, ..)| k == key).map(|(_, value, _)| value.as_str());
+    let own = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
     assert_eq!((own("memory.0.pm.read_ns"), own("memory.0.pm.acknowledge_ns")), (Some("50"), Some("70")));
     let mut machine = parsed(two).unwrap();
     let e = machine.set_all([("memory.2.pm.read_ns", "50"), ("cpu.cores", "2")]).unwrap_err().to_string();
