@@ -56,6 +56,7 @@ def test_every_mutant_shows_without_any_bound_given(cli: Cli) -> None:
     unseen = [(name, mutant) for name, mutant in every if cli.run("explore", name, "--mutant", mutant, "--quiet").returncode != 1]
     assert not unseen
     assert "(with --stores 2)" in cli("explore", "capri", "--mutant", "list")
+    assert cli.json("explore", "capri", "--mutant", "list") == protocols(cli)["capri"]["mutants"]
 
 
 @pytest.mark.parametrize(("protocol", "mutant"), [("asap", "skip-delay"), ("intel", "flush-skips-owner"), ("nvdimmc", "no-flush"), ("remote", "reply-overwrites"), ("shared", "fence-forgets"), ("nearpm", "no-ordering")])

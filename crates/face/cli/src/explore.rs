@@ -23,9 +23,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     let given = given(&args.bounds.0, harness)?;
     match (args.mutant.as_deref(), &args.replay) {
         (Some("list"), _) => {
-            for (name, meaning) in harness.mutants() {
-                say!("{name:20}  {meaning}{}", larger(harness, name));
-            }
+            list_mutants(harness, output::is_json(&args.common));
             Ok(())
         }
         (mutant, Some(choices)) => {
@@ -46,13 +44,12 @@ pub(crate) fn protocol(name: &str) -> Result<&'static Harness, Failure> {
 /// Every protocol with its bounds and its mutants, as JSON.
 pub(crate) fn protocols() -> Value {
     let bound = |b: &explore::Bound| json!({"name": b.name, "meaning": b.to_string()});
-    let mutant = |(name, meaning): &(&str, &str)| json!({"name": name, "meaning": meaning});
     let one = |p: &Harness| {
         json!({
             "name": p.name,
             "meaning": p.meaning,
             "bounds": p.bounds.iter().map(bound).collect::<Vec<_>>(),
-            "mutants": p.mutants().iter().map(mutant).collect::<Vec<_>>(),
+            "mutants": mutants(p),
         })
     };
     machine::protocols().map(one).collect()
@@ -69,6 +66,25 @@ pub(crate) fn list(json: bool) {
         p.bounds.iter().for_each(|b| table.row([String::new(), format!("  --{} {b}", b.name)]));
     }
     table.print();
+}
+
+/// The mutants of a protocol as JSON, each with the bounds that it has unless others are given.
+fn mutants(harness: &Harness) -> Value {
+    let one = |(name, meaning): (&str, &str)| {
+        let bounds =
+            harness.shown_with(name).iter().map(|(name, value)| json!({"name": name, "value": value}));
+        json!({"name": name, "meaning": meaning, "bounds": bounds.collect::<Vec<_>>()})
+    };
+    harness.mutants().into_iter().map(one).collect()
+}
+
+fn list_mutants(harness: &Harness, json: bool) {
+    if json {
+        return output::print_json(&mutants(harness));
+    }
+    for (name, meaning) in harness.mutants() {
+        say!("{name:20}  {meaning}{}", larger(harness, name));
+    }
 }
 
 /// The bounds that were given, as the protocol reads them.
