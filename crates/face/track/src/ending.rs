@@ -7,8 +7,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end: when its windows are over, and when somebody waits for the tracker to end.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(400));
+/// How long a program may take to end: when its windows are over, which is as long as systemd gives a service, and when somebody
+/// waits for the tracker to end.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(90), Duration::from_millis(400));
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
