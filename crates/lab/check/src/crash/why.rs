@@ -307,18 +307,21 @@ impl Replay {
     /// `log` at the point of this image.
     ///
     /// # Errors
-    /// What it does not have: so many events, or so many stores of a unit in flight after them.
+    /// What it does not have: so many events, or so many stores of a unit or changes of files in flight after them.
     pub fn tracker<'a>(&self, log: &'a Log) -> Result<Tracker<'a>, String> {
         let mut tracker = Tracker::new(log, self.model);
         while tracker.at() < self.point && tracker.step() {}
         if tracker.at() < self.point {
             return Err(format!("the program has {} events", tracker.at()));
         }
-        let in_flight = |unit: &Unit| tracker.in_flight.get(unit).map_or(0, Vec::len);
-        match self.choice.iter().find(|(unit, kept)| in_flight(unit) < **kept) {
+        match self.choice.iter().find(|(unit, kept)| tracker.count(**unit) < **kept) {
             Some((unit, _)) => {
-                let there = in_flight(unit);
-                Err(format!("stores to {unit:x} that are in flight after event {}: {there}", self.point))
+                let what = match *unit {
+                    METADATA => "changes of names and sizes".into(),
+                    unit => format!("stores to {unit:x}"),
+                };
+                let there = tracker.count(*unit);
+                Err(format!("{what} that are in flight after event {}: {there}", self.point))
             }
             None => Ok(tracker),
         }

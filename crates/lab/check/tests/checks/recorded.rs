@@ -290,6 +290,30 @@ fn a_rename_without_a_sync_may_or_may_not_be_there() {
     assert_eq!(after(true), BTreeSet::from([new]));
 }
 
+/// What LevelDB and editors must not do: the new file's bytes are not synced before it takes the old one's name.
+#[test]
+fn what_hangs_on_a_name_can_be_tried_again() {
+    let mut p = Program::new(2);
+    p.trace.about.names.extend([(1, "/d/f0".into()), (2, "/d/f1".into())]);
+    p.pwrite(0, 0, 1).call(Call::Fsync, file_address(0, 0), 0).pwrite(1, 0, 7).rename(1, 2, 1);
+    let log = p.log();
+    let holds = |i: &Candidate<'_>| {
+        let called = i.files().iter().find(|f| f.names == ["/d/f0"]);
+        called.is_some_and(|f| f.number == 0 || word(i, 1, 0) == Some(7))
+    };
+    let found = search(&log, Persistency::Px86Line, holds);
+    assert_eq!(found.failures.len(), 1, "{found:?}");
+    let text = &found.failures[0].why.replay;
+    assert!(text.ends_with("=0,ffffffffffffffff=1"), "the name is there, the bytes are not: {text}");
+    let replay = Replay::read(text).unwrap();
+    let tracker = replay.tracker(&log).unwrap();
+    assert!(!holds(&tracker.candidate(&replay.choice)));
+    let more = Replay::read(&text.replace("ff=1", "ff=2")).unwrap();
+    let refused = more.tracker(&log).err().unwrap();
+    assert!(refused.starts_with("changes of names and sizes that are in flight after"), "{refused}");
+    assert!(refused.ends_with(": 1"), "{refused}");
+}
+
 /// A store to a page that was there needs neither the file's new size nor its new name.
 #[test]
 fn a_store_to_a_page_that_was_there_makes_neither_size_nor_name_durable() {
