@@ -131,7 +131,8 @@ fn replay(bytes: &[u8]) {
 fn crash_log(bytes: &[u8]) {
     let Some(recording) = small(bytes) else { return };
     let layout = Layout::new(recording.about(), &recording.counts().extents, 1 << 40);
-    let log = crash::of_trace(&recording, &Recorded { layout: &layout, image: None, after: None });
+    let named = &crash::Facts::of(&recording).named;
+    let log = crash::of_trace(&recording, &Recorded { layout: &layout, named, image: None, after: None });
     _ = crash::persistence_lint(&log);
     for model in [Persistency::Px86, Persistency::Epoch] {
         let mut tracker = Tracker::new(&log, model);

@@ -91,8 +91,8 @@ fn log_of(args: &CrashArgs, recording: &Recording, recorded: &Recorded<'_>) -> R
         };
         return Err(Failure::BadInput(format!("--after {number}: the recording has no such mark; {there}")));
     }
-    let what = crash::Recorded { layout: &recorded.layout, image: Some(recorded.number), after: args.after };
-    Ok(crash::of_trace(recording, &what))
+    let (layout, named, image) = (&recorded.layout, &recorded.facts.named, Some(recorded.number));
+    Ok(crash::of_trace(recording, &crash::Recorded { layout, named, image, after: args.after }))
 }
 
 /// One image of the model, tried again.

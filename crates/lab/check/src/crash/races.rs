@@ -2,6 +2,7 @@
 //! of them persists first, whatever the caches had.
 
 use super::log::{Event, Kind, Log, Pass, SiteId};
+use super::named::Named;
 use super::recorded::{Recorded, of_trace};
 use protocol::PM_BASE;
 use rustc_hash::FxHashMap;
@@ -138,8 +139,10 @@ pub fn recorded_races(recording: &Recording) -> Vec<Race> {
     if recording.threads() < 2 {
         return Vec::new();
     }
-    let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-    races(&of_trace(recording, &Recorded { layout: &layout, image: None, after: None }))
+    let layout = &Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
+    // What files are called is nothing to a race.
+    let named = &Named::default();
+    races(&of_trace(recording, &Recorded { layout, named, image: None, after: None }))
 }
 
 fn races_of(events: Pass<'_>, log: &Log) -> Vec<Race> {

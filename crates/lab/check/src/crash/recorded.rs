@@ -2,6 +2,7 @@
 
 use super::files::{Change, FileState, What};
 use super::log::{Event, Happened, Kind, Log, SiteId};
+use super::named::Named;
 use super::pages::Pages;
 use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
 use rustc_hash::FxHashMap;
@@ -15,6 +16,8 @@ use trace::{Call, InOrder, Record, Recording};
 pub struct Recorded<'a> {
     /// Where files lie.
     pub layout: &'a Layout,
+    /// What they are called at first: a file that the program makes has no name before.
+    pub named: &'a Named,
     /// The file that the check is given: power fails only once it is there to stay.
     pub image: Option<u32>,
     /// Power fails only after the first mark with this number.
@@ -25,7 +28,8 @@ pub struct Recorded<'a> {
 /// layout; files that have no place there are left out. Reads the recording once, and again for each pass.
 pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
     let (layout, image, after) = (what.layout.clone(), what.image, what.after);
-    let part = Arc::new(Part { recording: recording.clone(), layout, image, after });
+    let files = what.named.files(recording.about(), &layout, Some(&[]));
+    let part = Arc::new(Part { recording: recording.clone(), layout, files, image, after });
     let mut recorder = Recorder { contents: Some(Pages::default()), ..Recorder::new(Arc::clone(&part)) };
     let (mut events, mut begins) = (0, 0);
     for (done, record) in recording.in_order().enumerate() {
@@ -53,6 +57,8 @@ pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
 struct Part {
     recording: Recording,
     layout: Layout,
+    /// Files as the program found them.
+    files: Vec<FileState>,
     image: Option<u32>,
     after: Option<u64>,
 }
@@ -131,17 +137,7 @@ pub(super) const UNSEEN: &str = "code without hooks";
 
 impl Recorder {
     fn new(what: Arc<Part>) -> Recorder {
-        let about = what.recording.about();
-        let states = what.layout.files().iter().map(|f| {
-            let known = about.files.get(&f.number);
-            FileState {
-                number: f.number,
-                base: f.base,
-                names: vec![f.path.clone()],
-                size: known.map_or(f.bytes, |k| k.bytes),
-            }
-        });
-        let files: Vec<FileState> = states.collect();
+        let (about, files) = (what.recording.about(), what.files.clone());
         Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
@@ -439,14 +435,6 @@ impl Recorder {
                 _,
             ) => return,
         };
-        let state = &mut self.files[file];
-        if !self.touched[file]
-            && state.size == 0
-            && matches!(&what, What::Link(n) if state.names == [n.as_str()])
-        {
-            // The program made the file.
-            state.names.clear();
-        }
         self.change(r, Change { file, what, cuts: None }, site);
     }
 }

@@ -1,7 +1,9 @@
 //! Logs of recordings whose stores are pending for long: what is held does not grow with them.
 
 use crate::kit::MODELS;
-use check::crash::{self, Bounds, Candidate, Log, Outcome, Persistency, Recorded, Replay, Search, Tracker};
+use check::crash::{
+    self, Bounds, Candidate, Log, Named, Outcome, Persistency, Recorded, Replay, Search, Tracker,
+};
 use protocol::{PM_BASE, line_of};
 use trace::space::{Layout, file_address};
 use trace::{File, Kind, Record, Recording, Trace};
@@ -20,8 +22,9 @@ fn log(records: impl Iterator<Item = (Kind, u64, u64)>) -> Log {
         trace.push(Record { address, value, stamp, location, instructions, thread, kind, size });
     }
     let recording = Recording::of_trace(trace).unwrap();
-    let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-    crash::of_trace(&recording, &Recorded { layout: &layout, image: Some(0), after: None })
+    let layout = &Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
+    let named = &Named::default();
+    crash::of_trace(&recording, &Recorded { layout, named, image: Some(0), after: None })
 }
 
 fn word(image: &Candidate<'_>, offset: u64) -> u64 {

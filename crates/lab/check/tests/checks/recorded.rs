@@ -1,7 +1,9 @@
 //! The crash lab on recordings made by hand: what each call, flush and fence leaves to a power failure.
 
 use crate::kit::MODELS;
-use check::crash::{self, Bounds, Candidate, Log, Outcome, Persistency, Recorded, Replay, Search, Verdict};
+use check::crash::{
+    self, Bounds, Candidate, Facts, Log, Outcome, Persistency, Recorded, Replay, Search, Verdict,
+};
 use proptest::prelude::*;
 use protocol::{PM_BASE, line_of, offset_of};
 use std::collections::BTreeSet;
@@ -87,7 +89,8 @@ impl Program {
     fn log_after(&self, after: Option<u64>) -> Log {
         let recording = Recording::of_trace(self.trace.clone()).unwrap();
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-        crash::of_trace(&recording, &Recorded { layout: &layout, image: Some(0), after })
+        let named = &Facts::of(&recording).named;
+        crash::of_trace(&recording, &Recorded { layout: &layout, named, image: Some(0), after })
     }
 }
 
@@ -365,6 +368,20 @@ fn contents_are_there_and_what_was_observed_may_be_lost() {
     assert_eq!(images, BTreeSet::from([(Some(9), Some(0)), (Some(9), Some(3))]));
 }
 
+/// What is synced before a file is made says nothing of it.
+#[test]
+fn power_fails_only_once_the_file_that_is_checked_was_made() {
+    let mut p = Program::new(2);
+    p.trace.about.files.get_mut(&0).unwrap().bytes = 0;
+    p.trace.about.names.insert(1, "/d/f0".into());
+    p.pwrite(1, 0, 1).call(Call::Fsync, file_address(1, 0), 0).mark(1);
+    p.call(Call::Link, file_address(0, 0), 1).pwrite(0, 0, 7).mark(2);
+    p.call(Call::Fsync, file_address(1, 0), 0).mark(3).pwrite(0, 0, 8);
+    let names = |i: &Candidate<'_>| (i.acknowledged(), i.files()[0].names.concat());
+    let images = seen(&p.log(), Persistency::Px86Line, names);
+    assert_eq!(images, BTreeSet::from([(3, "/d/f0".to_string())]));
+}
+
 #[test]
 fn power_fails_only_after_the_mark_asked_for() {
     let log = |after| {
@@ -458,7 +475,8 @@ proptest! {
         }
         let Ok(recording) = Recording::of_trace(p.trace) else { return Ok(()) };
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-        let log = crash::of_trace(&recording, &Recorded { layout: &layout, image: Some(image), after: None });
+        let named = &Facts::of(&recording).named;
+        let log = crash::of_trace(&recording, &Recorded { layout: &layout, named, image: Some(image), after: None });
         crash::persistence_lint(&log);
         let check = |i: &Candidate<'_>| Outcome::of(if i.pages().count() % 3 == 2 { Err("x".into()) } else { Ok(()) });
         for model in MODELS {
