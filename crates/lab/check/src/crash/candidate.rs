@@ -1,10 +1,11 @@
 //! One image that a power failure may leave, and what a check says of it.
 
+use super::cuts::Cuts;
 use super::files::FileState;
 use super::in_flight::Tracker;
 use super::pages::{PageBytes, Pages};
 use super::unit::{METADATA, Unit};
-use protocol::{Line, Mask, PAGE_BYTES, line_of, mask_of};
+use protocol::{Line, PAGE_BYTES, line_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -56,14 +57,14 @@ impl<'a> Candidate<'a> {
     pub(super) fn new(tracker: &'a Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Candidate<'a> {
         let changes = tracker.changes.len();
         let there = choice.get(&METADATA).copied().unwrap_or(changes).min(changes);
-        let cuts = Cuts::new(tracker, there);
+        let cuts = Cuts::new(&tracker.changes, there);
         let mut changed = Pages::default();
         cuts.clear(&tracker.persisted, &mut changed);
         for (unit, stores) in &tracker.in_flight {
             let kept = choice.get(unit).copied().unwrap_or(stores.len()).min(stores.len());
             for p in &stores[..kept] {
                 let (mask, block) = tracker.block(*unit, p);
-                let mask = mask & cuts.mask(*unit, p.event);
+                let mask = mask & cuts.reached(*unit, p.event);
                 if mask != 0 {
                     changed.copy_page(&tracker.persisted, *unit);
                     changed.write(line_of(*unit), &block, mask);
@@ -121,45 +122,5 @@ impl<'a> Candidate<'a> {
     /// The number of the last mark, 0 before the first.
     pub fn acknowledged(&self) -> u64 {
         self.last_mark.unwrap_or(0)
-    }
-}
-
-/// Ranges that changes in flight cut off files: the event, from where to where, and whether the change is there.
-struct Cuts(Vec<(usize, u64, u64, bool)>);
-
-impl Cuts {
-    fn new(tracker: &Tracker<'_>, there: usize) -> Cuts {
-        let all = tracker.changes.iter().enumerate();
-        let cuts = all.filter_map(|(i, in_flight)| {
-            let (from, to) = in_flight.change.cuts?;
-            Some((in_flight.event, from, to, i < there))
-        });
-        Cuts(cuts.collect())
-    }
-
-    /// What was durable and is cut off is no more.
-    fn clear(&self, persisted: &Pages, changed: &mut Pages) {
-        for (_, from, to, _) in self.0.iter().filter(|c| c.3) {
-            let inside = |p: &u64| *p < *to && p + PAGE_BYTES > *from;
-            for page in persisted.addresses().filter(inside).collect::<Vec<_>>() {
-                changed.copy_page(persisted, page);
-            }
-            changed.clear(*from, *to);
-        }
-    }
-
-    /// The bytes of the unit's line that a store reaches: of what is cut off, only what was stored since; of what is
-    /// not cut off yet, only what was stored before.
-    fn mask(&self, unit: Unit, event: usize) -> Mask {
-        let line = unit / 64 * 64;
-        let lost = self.0.iter().filter(|(cut, _, _, there)| (event < *cut) == *there);
-        lost.fold(Mask::MAX, |mask, (_, from, to, _)| {
-            let (first, last) = ((*from).max(line), (*to).min(line + 64));
-            if first < last {
-                mask & !mask_of((first - line) as usize, (last - first) as usize)
-            } else {
-                mask
-            }
-        })
     }
 }

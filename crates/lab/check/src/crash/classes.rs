@@ -7,6 +7,7 @@
 //! after, and one that keeps a store brings what comes before. Closed choices are a lattice in which any two are joined
 //! by steps of one store, so that the steps reach all of them.
 
+use super::cuts::Cuts;
 use super::grouped::InFlight;
 use super::in_flight::Tracker;
 use super::log::SiteId;
@@ -40,8 +41,11 @@ pub(super) struct Classes<'a, 't> {
     /// In order; [`METADATA`] last, where files changed.
     units: Vec<Unit>,
     counts: Vec<u32>,
-    /// For each unit and each number of stores that it keeps: what that adds to the hash of the image.
+    /// For each unit and each number of stores that it keeps: what that adds to the hash of the image; nothing of the units
+    /// of which something may be cut off.
     hashes: Vec<Vec<u128>>,
+    /// These units.
+    cut: Vec<usize>,
     /// Units that are varied: the check looks at them, as far as is known.
     active: Vec<bool>,
     /// Units with stores that the model orders, which the kernel's are not.
@@ -64,7 +68,10 @@ impl<'a, 't> Classes<'a, 't> {
     pub(super) fn new(tracker: &'a Tracker<'t>, held: &BTreeSet<SiteId>) -> Classes<'a, 't> {
         let mut units: Vec<Unit> = tracker.in_flight.keys().copied().collect();
         let mut counts: Vec<u32> = tracker.in_flight.values().map(|s| s.len() as u32).collect();
+        let cuts = Cuts::new(&tracker.changes, 0);
+        let cut: Vec<usize> = (0..units.len()).filter(|u| cuts.touch(units[*u])).collect();
         let mut hashes: Vec<Vec<u128>> = units.iter().map(|u| hashes_of(tracker, *u)).collect();
+        cut.iter().for_each(|u| hashes[*u].fill(0));
         if !tracker.changes.is_empty() {
             units.push(METADATA);
             counts.push(tracker.changes.len() as u32);
@@ -74,9 +81,9 @@ impl<'a, 't> Classes<'a, 't> {
         let of_program =
             |u: &Unit| tracker.in_flight.get(u).is_some_and(|s| s.iter().any(|p| p.epoch != KERNEL));
         let ordered: Vec<usize> = (0..units.len()).filter(|u| of_program(&units[*u])).collect();
-        let cut = tracker.changes.iter().any(|c| c.change.cuts.is_some());
         let alone = |u: &usize| independent(tracker.model()) || ordered.binary_search(u).is_err();
-        let changes = |u: &usize| cut || units[*u] == METADATA || hashes[*u].iter().any(|h| *h != 0);
+        let changes =
+            |u: &usize| !cuts.is_empty() || units[*u] == METADATA || hashes[*u].iter().any(|h| *h != 0);
         let inert = (0..units.len()).map(|u| !changes(&u) && alone(&u)).collect();
         let mut classes = Classes {
             tracker,
@@ -84,6 +91,7 @@ impl<'a, 't> Classes<'a, 't> {
             units,
             counts,
             hashes,
+            cut,
             active,
             ordered,
             inert,
@@ -129,8 +137,6 @@ impl<'a, 't> Classes<'a, 't> {
 
     /// Images with the same key are the same to a check: bytes, files, and what was acknowledged.
     pub(super) fn key(&self, kept: &Kept) -> (u128, u64) {
-        let each = self.hashes.iter().zip(kept).map(|(h, k)| h[*k as usize]);
-        let bytes = each.fold(self.tracker.persisted.hash(), u128::wrapping_add);
         let changes = match self.units.last() {
             Some(&METADATA) => kept.last().copied().unwrap_or(0) as usize,
             _ => 0,
@@ -138,9 +144,14 @@ impl<'a, 't> Classes<'a, 't> {
         let mut about = FxHasher::default();
         self.tracker.files(changes).hash(&mut about);
         self.tracker.ended.hash(&mut about);
-        // Bytes that a shorter file does not have any more are in the sum all the same.
+        // Bytes that a shorter file does not have any more are in the sum all the same, unless they were stored since.
         changes.hash(&mut about);
-        (bytes, about.finish())
+        let cuts = Cuts::new(&self.tracker.changes, changes);
+        cuts.ranges().for_each(|range| range.hash(&mut about));
+        let whole = self.hashes.iter().zip(kept).map(|(h, k)| h[*k as usize]);
+        let of_cut = |u: &usize| cut_hash(self.tracker, self.units[*u], kept[*u] as usize, &cuts);
+        let each = whole.chain(self.cut.iter().map(of_cut));
+        (each.fold(self.tracker.persisted.hash(), u128::wrapping_add), about.finish())
     }
 
     /// The check looks at these lines, or nobody knows at which: their units are varied.
@@ -452,4 +463,23 @@ fn hashes_of(tracker: &Tracker<'_>, unit: Unit) -> Vec<u128> {
         all.push(hash(&block).wrapping_sub(before));
     }
     all
+}
+
+/// Marks the address of bytes in a hash that were stored where something was cut off.
+const SINCE: u64 = 1 << 63;
+
+/// What the first so many stores of a unit add to the hash of the image where something of it may be cut off. What was durable and
+/// is cut off is in the hash of what is persisted, but not in the image: what was stored there since counts on its own.
+fn cut_hash(tracker: &Tracker<'_>, unit: Unit, kept: usize, cuts: &Cuts) -> u128 {
+    let (line, gone) = (line_of(unit), cuts.gone(unit));
+    let before = tracker.persisted.read(line);
+    let (mut block, mut since) = (before, [0; 64]);
+    for store in &tracker.stores(unit)[..kept] {
+        let (mask, new) = tracker.block(unit, store);
+        let mask = mask & cuts.reached(unit, store.event);
+        protocol::merge(&mut block, &new, mask & !gone);
+        protocol::merge(&mut since, &new, mask & gone);
+    }
+    let changed = line_hash(line.address(), &block).wrapping_sub(line_hash(line.address(), &before));
+    changed.wrapping_add(line_hash(line.address() | SINCE, &since))
 }

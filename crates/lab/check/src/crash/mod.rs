@@ -18,6 +18,7 @@ mod candidate;
 mod classes;
 #[cfg(test)]
 mod classes_tests;
+mod cuts;
 mod epochs;
 mod facts;
 mod files;

@@ -342,6 +342,20 @@ fn a_file_that_was_cut_off_has_its_old_bytes_or_none() {
     assert_eq!(images, before.into_iter().chain([cut]).chain(since).collect());
 }
 
+/// The same bytes again where a file was cut off: there or not, they are two images.
+#[test]
+fn what_is_written_again_over_a_cut_may_be_lost() {
+    for model in MODELS {
+        let mut p = Program::new(1);
+        p.pwrite(0, 4096, 5).call(Call::Fsync, file_address(0, 0), 0);
+        p.call(Call::Resize, file_address(0, 0), 4096).pwrite(0, 4096, 5).mark(1);
+        let images = seen(&p.log(), model, |i| (i.acknowledged(), i.files()[0].size, word(i, 0, 4096)));
+        let after: Vec<_> = images.iter().filter(|i| i.0 == 1).map(|i| (i.1, i.2)).collect();
+        let cut = [(4096, None), (4104, Some(0)), (4104, Some(5)), (8192, Some(5))];
+        assert_eq!(after, cut, "{model:?}");
+    }
+}
+
 #[test]
 fn two_mappings_of_a_file_are_one_and_a_remap_goes_on() {
     for model in MODELS {
