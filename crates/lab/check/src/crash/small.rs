@@ -12,6 +12,16 @@ type Choice = BTreeMap<Unit, usize>;
 /// So many units are tried one by one.
 const FEW: usize = 32;
 
+/// What trying a choice gave.
+pub(super) enum Tried {
+    /// It fails, in words.
+    Fails(String),
+    /// It does not.
+    Holds,
+    /// There was no time for it, and is none for others.
+    NoTime,
+}
+
 /// A failing choice that loses as little, and keeps as little, as still fails; none when it fails no more.
 pub(super) fn smaller(
     tracker: &Tracker<'_>,
@@ -19,17 +29,18 @@ pub(super) fn smaller(
     fails: &mut dyn FnMut(&Choice) -> Option<String>,
 ) -> Failing {
     let message = fails(&choice)?;
-    Some(made_small(tracker, choice, message, fails))
+    let mut tries = |choice: &Choice| fails(choice).map_or(Tried::Holds, Tried::Fails);
+    Some(made_small(tracker, choice, message, &mut tries))
 }
 
-/// The same for a choice that is known to fail, with `message`.
+/// The same for a choice that is known to fail, with `message`; as far as there is time.
 pub(super) fn made_small(
     tracker: &Tracker<'_>,
     choice: Choice,
     message: String,
-    fails: &mut dyn FnMut(&Choice) -> Option<String>,
+    tries: &mut dyn FnMut(&Choice) -> Tried,
 ) -> (Choice, String) {
-    let mut small = Small { tracker, choice, message, fails };
+    let mut small = Small { tracker, choice, message, tries, is_over: false };
     let lost = |(unit, kept): (&Unit, &usize)| (*kept < tracker.count(*unit)).then_some(*unit);
     let units: Vec<Unit> = small.choice.iter().filter_map(lost).collect();
     small.keep_more(&units);
@@ -43,12 +54,24 @@ struct Small<'s, 't> {
     tracker: &'s Tracker<'t>,
     choice: Choice,
     message: String,
-    fails: &'s mut dyn FnMut(&Choice) -> Option<String>,
+    tries: &'s mut dyn FnMut(&Choice) -> Tried,
+    /// There is no time to try more.
+    is_over: bool,
 }
 
 impl Small<'_, '_> {
     fn message_of(&mut self, choice: &Choice) -> Option<String> {
-        if self.tracker.allows(choice) { (self.fails)(choice) } else { None }
+        if self.is_over || !self.tracker.allows(choice) {
+            return None;
+        }
+        match (self.tries)(choice) {
+            Tried::Fails(message) => Some(message),
+            Tried::Holds => None,
+            Tried::NoTime => {
+                self.is_over = true;
+                None
+            }
+        }
     }
 
     /// Takes a choice that still fails.
@@ -60,9 +83,12 @@ impl Small<'_, '_> {
 
     /// Units keep all their stores where that still fails; what is lost of the others is as late as can be.
     fn keep_more(&mut self, units: &[Unit]) {
+        if units.is_empty() || self.is_over {
+            return;
+        }
         let mut other = self.choice.clone();
         other.extend(units.iter().map(|unit| (*unit, self.tracker.count(*unit))));
-        if units.is_empty() || self.take(other) {
+        if self.take(other) {
             return;
         }
         match units {
@@ -91,6 +117,9 @@ impl Small<'_, '_> {
     /// What decides nothing, there or not, does not belong to the explanation. Several units at once only where
     /// recovery says the same without them: that they are all gone may be a failure of its own.
     fn leave_out(&mut self, units: &[Unit]) {
+        if self.is_over {
+            return;
+        }
         if units.len() <= FEW {
             units.iter().for_each(|unit| self.leave_out_one(*unit));
             return;

@@ -11,7 +11,7 @@ use super::images::{Bounds, Failure, Progress, Reads, Search, crash_points, spre
 use super::in_flight::Tracker;
 use super::known::{Known, Said};
 use super::log::{Log, SiteId};
-use super::small::made_small;
+use super::small::{Tried, made_small};
 use super::unit::Unit;
 use super::why::explain;
 use protocol::Persistency;
@@ -39,7 +39,7 @@ const MOST_MADE: usize = 64;
 const PART: usize = 4;
 
 /// As [`super::search`], for recovery that is a program of its own and takes a whole image. `check` is called from
-/// several threads. `go_on` is asked while a failing image is made small: once it says no, the image is taken as it is.
+/// several threads. `go_on` is asked before each check that makes a failing image small: once it says no, the image is taken as it is.
 pub fn search_whole(
     log: &Log,
     model: Persistency,
@@ -237,12 +237,16 @@ impl Searcher<'_> {
         choice: Choice,
         message: String,
     ) -> (Failure, BTreeSet<SiteId>) {
-        let mut fails = |choice: &Choice| match (self.check)(&tracker.candidate(choice)).verdict {
-            Verdict::Fails(message) if (self.go_on)() => Some(message),
-            Verdict::Holds | Verdict::Fails(_) | Verdict::Stop => None,
+        let mut tries = |choice: &Choice| {
+            if !(self.go_on)() {
+                return Tried::NoTime;
+            }
+            match (self.check)(&tracker.candidate(choice)).verdict {
+                Verdict::Fails(message) => Tried::Fails(message),
+                Verdict::Holds | Verdict::Stop => Tried::Holds,
+            }
         };
-        let (choice, message) =
-            if (self.go_on)() { made_small(tracker, choice, message, &mut fails) } else { (choice, message) };
+        let (choice, message) = made_small(tracker, choice, message, &mut tries);
         let why = explain(self.log, tracker, self.model, &choice);
         let lost = why.missing.iter().map(|note| note.place).collect();
         (Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message, why }, lost)

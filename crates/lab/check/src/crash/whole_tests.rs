@@ -135,6 +135,27 @@ fn one_line_among_many_is_found_in_few_checks() {
     }
 }
 
+/// Whether the checks that make a failure small hold or fail, there are no more of them than there is time for.
+#[test]
+fn once_there_is_no_time_no_check_makes_a_failure_small() {
+    let mut p = Program::new();
+    (0..300).for_each(|line| p.store(line, 7, &format!("line {line}")));
+    for time_for in [0, 5] {
+        let (tried, asked) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let check = |image: &Candidate<'_>| {
+            tried.fetch_add(1, Ordering::Relaxed);
+            let lost = (0..300).filter(|line| value(image, *line) == 0).count();
+            Outcome::of(if lost > 250 { Err("lost".into()) } else { Ok(()) })
+        };
+        let go_on = || asked.fetch_add(1, Ordering::Relaxed) < time_for;
+        let bounds = Bounds { failures: 1, ..BOUNDS };
+        let found = search_whole(&p.0, Persistency::Px86Line, bounds, &check, &go_on, &mut |_| {});
+        assert_eq!(found.failures.len(), 1, "{found:?}");
+        assert_eq!(tried.into_inner() - found.images, time_for, "beside the images of the search");
+        assert_eq!(asked.into_inner(), time_for + 1);
+    }
+}
+
 #[test]
 fn more_images_than_a_number_holds_are_said_to_be_at_least_so_many() {
     let mut p = Program::new();
