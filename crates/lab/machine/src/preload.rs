@@ -3,24 +3,8 @@
 use crate::build::WiredMachine;
 use crate::error::ConfigError;
 use protocol::{Image, PAGE_BYTES, PM_BASE, line_of, mask_of, offset_of};
-use std::collections::BTreeMap;
-use trace::space::{Layout, file_of};
-use trace::{Call, Kind, Recording};
-
-/// The smallest size that the program gave each file: what was beyond is gone, and does not come back when the file
-/// grows again.
-fn least_sizes(recording: &Recording) -> BTreeMap<u32, u64> {
-    let mut least = BTreeMap::new();
-    for record in recording.records().filter(|r| r.kind == Kind::Call) {
-        if let (Some(Call::Resize), Some((file, _))) =
-            (Call::from_number(record.value as u8), file_of(record.address))
-        {
-            let size = least.entry(file).or_insert(u64::MAX);
-            *size = record.value.wrapping_shr(8).min(*size);
-        }
-    }
-    least
-}
+use trace::space::Layout;
+use trace::{Kind, Recording};
 
 /// What the files of a recording held before its program changed them, laid out as its replay has them.
 pub(crate) fn contents(recording: &Recording) -> Image {
@@ -29,10 +13,7 @@ pub(crate) fn contents(recording: &Recording) -> Image {
         return image;
     }
     let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-    let least = least_sizes(recording);
-    let stays =
-        |address| file_of(address).is_some_and(|(f, offset)| least.get(&f).is_none_or(|n| offset < *n));
-    for record in recording.records().filter(|r| r.kind == Kind::Contents && stays(r.address)) {
+    for record in recording.records().filter(|r| r.kind == Kind::Contents) {
         let Some(address) = layout.compact(record.address) else { continue };
         let (at, size) = (offset_of(address), usize::from(record.size));
         let mut block = [0; 64];

@@ -406,21 +406,32 @@ impl Layout {
         self.end
     }
 
+    /// The file with a number.
+    #[inline]
+    pub fn file(&self, number: u32) -> Option<&Placed> {
+        let index = self.files.binary_search_by_key(&number, |f| f.number).ok()?;
+        Some(&self.files[index])
+    }
+
+    /// The file in whose pages a byte lies.
+    pub fn file_at(&self, compact: u64) -> Option<&Placed> {
+        let index = self.files.partition_point(|f| f.base <= compact).checked_sub(1)?;
+        let file = &self.files[index];
+        (compact - file.base < file.bytes.next_multiple_of(PAGE)).then_some(file)
+    }
+
     /// Where a byte of a file lies.
     #[inline]
     pub fn compact(&self, file_space: u64) -> Option<u64> {
         let (number, offset) = file_of(file_space)?;
-        let index = self.files.binary_search_by_key(&number, |f| f.number).ok()?;
-        let file = &self.files[index];
+        let file = self.file(number)?;
         (offset < file.bytes.next_multiple_of(PAGE)).then_some(file.base + offset)
     }
 
     /// The opposite of [`Layout::compact`].
     pub fn file_space(&self, compact: u64) -> Option<u64> {
-        let index = self.files.partition_point(|f| f.base <= compact).checked_sub(1)?;
-        let file = &self.files[index];
-        let offset = compact - file.base;
-        (offset < file.bytes.next_multiple_of(PAGE)).then(|| file_address(file.number, offset))
+        let file = self.file_at(compact)?;
+        Some(file_address(file.number, compact - file.base))
     }
 }
 

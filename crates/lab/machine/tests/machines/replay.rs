@@ -1,7 +1,9 @@
 //! Recorded programs on machines: what computation, addresses, syncs, locks and threads cost.
 
 use engine::Mode;
-use machine::{CrashEvery, Description, Report, RunOptions, WorkloadDescription, run, run_with_crashes};
+use machine::{
+    CrashEvery, CrashPoint, Description, Report, RunOptions, WorkloadDescription, run, run_with_crashes,
+};
 use trace::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Recording, Trace};
 
 const FILE: u64 = 0x7000_0000_0000;
@@ -308,6 +310,40 @@ fn what_a_shorter_file_lost_does_not_come_back() {
     let report = runs("intel", &w, &[]);
     let word = |at| report.visible.number(protocol::PM_BASE + at, 8);
     assert_eq!([0, 64, 72, 4096, 512].map(word), [u64::MAX, u64::MAX, 0xFFFF, 0, 9]);
+}
+
+/// A log that is made empty at the end: until then a power failure leaves what it held, and nothing of that comes back.
+#[test]
+fn what_a_file_held_at_first_is_there_until_it_is_cut_off() {
+    let file = FILE_SPACE | 1 << FILE_SHIFT;
+    let mut w = Writer::new(1 << 20);
+    [64, 72, 4096].into_iter().for_each(|at| w.put(0, Kind::Contents, file | at, 5, 0));
+    let mut records = Vec::new();
+    for bytes in [72, 8192] {
+        for kind in [Kind::Store, Kind::Clwb, Kind::Sfence] {
+            w.put(0, kind, FILE, bytes, 100);
+        }
+        w.put(0, Kind::Call, file, bytes << 8 | Call::Resize as u64, 1);
+        records.push(w.trace.len() as u64);
+    }
+    w.put(0, Kind::Load, FILE, 0, 1000);
+    for machine in ["intel", "bbb", "eadr", "asap-rp", "hops-ep"] {
+        let (machine, mut points) = (Description::preset(machine).unwrap(), [0; 2]);
+        let (workload, options) = (w.workload(), RunOptions::default());
+        let mut look = |point: CrashPoint| {
+            let word = |at| point.read(protocol::line_of(protocol::PM_BASE + at))[at as usize % 64];
+            let expected = match point.passed[0] {
+                passed if passed < records[0] => [5, 5, 5],
+                passed if passed >= records[1] => [5, 0, 0],
+                _ => return true,
+            };
+            assert_eq!([64, 72, 4096].map(word), expected, "{} at {}", machine.name, point.at);
+            points[usize::from(expected[1] == 0)] += 1;
+            true
+        };
+        run_with_crashes(&machine, &workload, &options, CrashEvery::Event, &mut look).unwrap();
+        assert!(points.iter().all(|n| *n > 0), "{points:?}");
+    }
 }
 
 #[test]

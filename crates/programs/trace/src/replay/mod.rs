@@ -17,6 +17,7 @@ mod scout;
 mod scouts;
 mod settings;
 mod survey;
+mod tails;
 
 pub use settings::{FileSync, Options, PARAMS};
 pub use survey::Survey;
@@ -354,6 +355,7 @@ impl Replay {
             }
             Kind::Store | Kind::Observed => _ = cpu.op(op(OpKind::Store, Order::Plain)).await,
             Kind::StoreNonTemporal => _ = cpu.op(op(OpKind::StoreNonTemporal, Order::Plain)).await,
+            Kind::Written if !step.lines.is_empty() => self.clear(cpu, step).await,
             Kind::Written if self.options.sync == FileSync::Dax => {
                 _ = cpu.op(op(OpKind::StoreNonTemporal, Order::Plain)).await;
             }
@@ -452,7 +454,33 @@ impl Replay {
         for line in &step.lines {
             cpu.clwb(*line).await;
         }
-        // The first waits on machines with a persist path, the second on those that flush.
+        self.wait_for_durable(cpu).await;
+    }
+
+    /// What lies behind the end of a file becomes zero before the file has grown over it: durable on persistent memory, in the
+    /// page cache before a device.
+    async fn clear(&self, cpu: &Cpu, step: &Step) {
+        let dax = self.options.sync == FileSync::Dax;
+        let kind = if dax { OpKind::StoreNonTemporal } else { OpKind::Store };
+        for line in &step.lines {
+            let first = step.record.address.max(*line);
+            if dax && first == *line {
+                cpu.store_line_nontemporal(*line, 0).await;
+                continue;
+            }
+            for word in (*line..line + 64).step_by(8).filter(|word| word + 8 > first) {
+                let address = word.max(first);
+                let size = (word + 8 - address) as u8;
+                cpu.op(Op { kind, address, size, order: Order::Plain, value: 0 }).await;
+            }
+        }
+        if dax {
+            self.wait_for_durable(cpu).await;
+        }
+    }
+
+    /// The first waits on machines with a persist path, the second on those that flush.
+    async fn wait_for_durable(&self, cpu: &Cpu) {
         cpu.dfence().await;
         cpu.fence(FenceKind::Mfence).await;
     }

@@ -21,6 +21,11 @@ impl Pending {
         }
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     pub(super) fn flushed(&mut self, place: u64) {
         self.last = None;
         if let Some(lines) = self.pages.get_mut(&(place / PAGE)) {

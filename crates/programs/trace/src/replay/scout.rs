@@ -6,6 +6,7 @@ use super::merge::Merge;
 use super::pending::Pending;
 use super::pointers::Pointers;
 use super::survey::Survey;
+use super::tails::{Tails, Zeros};
 use super::{FileSync, Options};
 use crate::record::{Call, Kind, Record, Syncs};
 use crate::recording::Recording;
@@ -36,7 +37,7 @@ pub(super) struct Step {
     pub(super) needs: u16,
     /// The number under which the load is remembered.
     pub(super) number: u8,
-    /// Lines that a call makes durable.
+    /// Lines that a call makes durable, or that become zero before it.
     pub(super) lines: Box<[u64]>,
     /// Records of the thread that are done with it.
     pub(super) passed: u64,
@@ -65,8 +66,7 @@ pub(super) struct Scout {
     places: Places,
     pointers: Pointers,
     pending: Pending,
-    /// Every line of a file that was ever stored to.
-    stored: Pending,
+    tails: Tails,
     turns: FxHashMap<u64, (u64, u64)>,
     /// Of words that accesses keep their places on: what shows how many stores there were, and the number of them; and what
     /// each thread has seen last.
@@ -96,7 +96,7 @@ impl Scout {
             places,
             pointers: Pointers::new(threads, options.pointer_reach),
             pending: Pending::default(),
-            stored: Pending::default(),
+            tails: Tails::new(recording.about()),
             turns: FxHashMap::default(),
             kept: FxHashMap::default(),
             kept_last: vec![(NO_WORD, 0); threads],
@@ -184,6 +184,9 @@ impl Scout {
         } else if record.kind == Kind::Contents {
             let place = self.space.place(record.address).unwrap_or(record.address);
             self.pointers.stored(place, record.size, record.value);
+            if let Some(place) = self.layout.compact(place) {
+                self.tails.holds(place);
+            }
         } else if record.kind.has_place() {
             self.access(record);
         } else {
@@ -229,7 +232,8 @@ impl Scout {
         } else if record.kind != Kind::LoadAcquire {
             self.pointers.stored(place, record.size, record.value);
             if persistent.is_some() {
-                self.stored.stored(step.record.address);
+                let zeros = self.tails.stores(&self.layout, step.record.address);
+                self.clear(zeros, record);
             }
             let on_its_way = record.kind == Kind::Written && self.sync == FileSync::Dax;
             if persistent.is_some() && !on_its_way {
@@ -291,12 +295,11 @@ impl Scout {
     }
 
     fn call(&mut self, record: Record) {
+        let zeros = self.tails.call(&self.layout, &record);
+        self.clear(zeros, record);
         let mut step = step(record);
         let bytes = record.value >> 8;
-        let whole = |number: u32| {
-            let file = self.layout.files().iter().find(|f| f.number == number)?;
-            Some((file.base, file.base + file.bytes))
-        };
+        let whole = |number: u32| self.layout.file(number).map(|file| (file.base, file.base + file.bytes));
         let call = Call::from_number(record.value as u8);
         let range = match (call.map(Call::syncs), file_of(record.address)) {
             (Some(Syncs::Everything), _) => Some((0, u64::MAX)),
@@ -311,35 +314,33 @@ impl Scout {
             step.lines = self.pending.take(first, end);
         }
         self.push(step);
-        let resized = call == Some(Call::Resize);
-        let file = file_of(record.address).filter(|_| resized).and_then(|(number, _)| {
-            self.layout.files().iter().find(|f| f.number == number).map(|f| (f.base, f.base + f.bytes))
-        });
-        if let Some((base, end)) = file {
-            self.cut_off(record, base.saturating_add(bytes).min(end), end);
-        }
     }
 
-    /// What was stored behind a file's new end must not come back when it grows again.
-    fn cut_off(&mut self, call: Record, first: u64, end: u64) {
-        for line in self.stored.take(first, end) {
-            for word in (line..line + 64).step_by(8).filter(|word| word + 8 > first) {
-                let from = word.max(first);
-                let (size, value) = ((word + 8 - from) as u8, 0);
-                let zeros = Record { kind: Kind::Store, address: from, size, value, instructions: 0, ..call };
-                self.pending.stored(from);
-                self.push(step(zeros));
-            }
+    /// Before a record, bytes of a file become zero.
+    fn clear(&mut self, zeros: Zeros, record: Record) {
+        if zeros.lines.is_empty() {
+            return;
         }
+        if self.sync == FileSync::PageCache {
+            zeros.lines.iter().for_each(|line| self.pending.stored(*line));
+        }
+        let passed = self.passed[usize::from(record.thread)] - 1;
+        let (kind, address) = (Kind::Written, zeros.from);
+        let written = Record { kind, address, value: 0, instructions: 0, ..record };
+        self.keep(Step { lines: zeros.lines, passed, ..step(written) });
     }
 
     fn push(&mut self, step: Step) {
+        let passed = self.passed[usize::from(step.record.thread)];
+        self.keep(Step { passed, ..step });
+    }
+
+    fn keep(&mut self, step: Step) {
         let thread = usize::from(step.record.thread);
-        if !self.wanted[thread] {
-            return;
+        if self.wanted[thread] {
+            self.kept_steps += 1;
+            self.ready[thread].push_back(step);
         }
-        self.kept_steps += 1;
-        self.ready[thread].push_back(Step { passed: self.passed[thread], ..step });
     }
 }
 
