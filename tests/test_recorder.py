@@ -133,6 +133,10 @@ def test_every_way_to_change_a_file_is_seen(cli: Cli) -> None:
     calls = [number_of(x["value"]) & 0xFF for x in r.records if x["kind"] == "call"]
     for call in (1, 2, 4, 5, 7, 8, 9, 16, 17, 18):
         assert call in calls, f"no call {call}"
+    # A write that is durable when it returns makes what it wrote durable alone: RWF_DSYNC at 200, O_SYNC at 0.
+    ranges = [(number_of(x["address"]) & (1 << SHIFT) - 1, number_of(x["value"]) >> 8) for x in r.records if x["kind"] == "call" and number_of(x["value"]) & 0xFF == 2]
+    assert (200, 10) in ranges and (0, 4) in ranges, ranges
+    assert calls.count(5) == 1, "one fsync of a file"
     assert not r.of("unseen")
     assert r.kinds["contents"] >= 256 * 20 // 8 - 20
 

@@ -36,9 +36,10 @@ static uint64_t written_at(const struct change *c, int64_t wanted, uint64_t n) {
     return at < (long)n ? 0 : (uint64_t)at - n;
 }
 
+/* Linux makes what was written durable, and nothing else of the file: a range, as msync does. */
 static void synced_write(const struct change *c, uint64_t offset, uint64_t n, uint32_t location, int flags) {
     if (c->flags & O_DSYNC || flags & (RWF_SYNC | RWF_DSYNC))
-        record_call(c->b, CALL_FSYNC, file_address(c->file, offset), n, location, next_stamp());
+        record_call(c->b, CALL_MSYNC, file_address(c->file, offset), n, location, next_stamp());
 }
 
 /* The kernel wrote n bytes: from pieces of memory, to `wanted` or to the file's offset. */

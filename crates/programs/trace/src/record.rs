@@ -88,13 +88,14 @@ pub const MEMORY: u32 = 1 << 17;
 pub enum Call {
     /// write, pwrite, writev and the like: [`Kind::Written`] records follow.
     Write = 1,
-    /// msync with `MS_SYNC`: the range is durable.
+    /// msync with `MS_SYNC`, and after each write to a file opened with `O_SYNC` or `O_DSYNC`, or with such a flag of its own: the
+    /// range is durable.
     Msync = 2,
     /// msync with `MS_ASYNC`: nothing is promised.
     MsyncAsync = 3,
     /// fdatasync: the file's bytes and its size are durable.
     Fdatasync = 4,
-    /// fsync, and files opened with `O_SYNC`, after each write.
+    /// fsync: the same.
     Fsync = 5,
     /// sync, syncfs: everything is durable.
     Sync = 6,

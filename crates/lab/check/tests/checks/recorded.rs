@@ -228,6 +228,13 @@ fn a_sync_settles_what_is_in_its_range_whoever_stored_it() {
         let all = if lost { BTreeSet::from([(Some(0), Some(2)), whole]) } else { BTreeSet::from([whole]) };
         assert_eq!(first, all, "{model:?}");
 
+        // So it is after a write that is durable when it returns: what was written elsewhere is not.
+        let mut p = Program::new(1);
+        p.pwrite(0, 0, 1).pwrite(0, 4096, 2).call(Call::Msync, file_address(0, 4096), 8).mark(1);
+        let written = seen(&p.log(), model, both);
+        let written: BTreeSet<_> = written.iter().filter(|i| i.0 == 1).map(|i| (i.1, i.2)).collect();
+        assert_eq!(written, BTreeSet::from([(Some(0), Some(2)), whole]), "{model:?}");
+
         for call in [Call::Fsync, Call::Fdatasync, Call::Sync] {
             let mut p = Program::new(1);
             p.store(at(0), 1).pwrite(0, 4096, 2).call(call, file_address(0, 0), 0).mark(1);
