@@ -252,3 +252,27 @@ def test_a_file_of_an_earlier_run_is_there_on_the_machine(log: Cli) -> None:
         saved = ["--set", "nvdimm.write_queue_survives=true"] if machine == "nvdimmc-poc" else []
         result = found(log, machine, "trace:more.cpt", "--check", least, "--points", 20, *saved, code=0)
         assert result["timed"]["points"] > 3
+
+
+SHORTER = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(int n, char **v) {
+    int file = open(v[n - 1], O_RDWR);
+    for (int i = 0; i < 8; i++)
+        if (pwrite(file, "y", 1, i) != 1 || fsync(file)) return 1;
+    return ftruncate(file, 4096) || fsync(file);
+}
+"""
+
+
+def test_a_file_that_is_made_shorter_at_the_end_is_whole_before(cli: Cli) -> None:
+    (cli.folder / "shorter.c").write_text(SHORTER)
+    cli("cc", "-O1", "shorter.c", "-o", "shorter")
+    (cli.folder / "s.pm").write_bytes(b"x" * (1 << 19))
+    cli("record", "--quiet", "--out", "s.cpt", "--", "./shorter", "s.pm")
+    copies = "cat {image} {image} {image} > {image}.copies"
+    check = f"test $(stat -c %s {{image}}) -eq 4096 || {{ tail -c 1 {{image}} | grep -q x && {copies}; }}"
+    result = found(cli, "intel", "trace:s.cpt", "--check", check, "--points", 12, code=0)
+    assert result["timed"]["points"] > 3 and result["model_images"]["images"] > 1
+    assert result["recording"]["file_size_limit_bytes"] == 4 << 19

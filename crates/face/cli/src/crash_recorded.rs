@@ -55,7 +55,8 @@ pub(crate) fn lab(
     let mut log = log_of(args, recording, &recorded)?;
     drop(shown);
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
-    let bytes = recorded.files.iter().map(|f| f.size).sum();
+    // As large as each ever was: what was cut off at the end is there before.
+    let bytes = recorded.layout.files().iter().map(|f| f.bytes).sum();
     let external = External::new(command, args.time_limit, bytes)?;
     let mut lab = External::ends(|| {
         if let Some(text) = &args.replay {
