@@ -98,7 +98,7 @@ class Machine:
         return isinstance(other, Machine) and self._state() == other._state()
 
     def __hash__(self) -> int:
-        return hash((self.source, self._label, *self.settings.items()))
+        return hash((self.source, self._label, frozenset(self.settings.items())))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _machine_again, self._state()
@@ -142,7 +142,7 @@ class Workload:
         return isinstance(other, Workload) and (self.name, self.settings) == (other.name, other.settings)
 
     def __hash__(self) -> int:
-        return hash((self.name, *self.settings.items()))
+        return hash((self.name, frozenset(self.settings.items())))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _workload_again, (self.name, self.settings)

@@ -124,7 +124,7 @@ class Run:
         return notebook.title(f"{self.workload} on {self.machine}", about) + notebook.lines(self.remarks) + notebook.table(self.spent) + notebook.table(shown)
 
 
-class Comparison:
+class Comparison(Mapping[str, Run]):
     """The same work on several machines; a mapping from their names to runs."""
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -189,8 +189,15 @@ class Comparison:
     def __len__(self) -> int:
         return len(self.runs)
 
-    def plot(self) -> alt.LayerChart:
-        """Speedups as bars. Where the time goes, by machine, is ``plot_spent()``."""
+    def __eq__(self, other: object) -> bool:
+        # As every other result: what was run twice is two results.
+        return self is other
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def plot(self) -> alt.Chart | alt.LayerChart:
+        """Speedups as bars; bands, of recordings and with ``bands``, are a second layer. Where the time goes, by machine, is ``plot_spent()``."""
         return notebook.offline(figures.speedups(self.data))
 
     def plot_spent(self) -> alt.Chart:
