@@ -165,6 +165,7 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
         (lambda: cp.reproduce("asap", bands=True, runs=True), "runs is a whole number, not True"),
         (lambda: cp.sweep("c.toml", resume="yes"), "resume is True or False, not 'yes'"),
         (lambda: cp.sweep("c.toml", jobs=1.5), "jobs is a whole number, not 1.5"),
+        (lambda: cp.sweep("c.toml", on=3), "on is local or a scheduler's address, not 3"),
         (lambda: cp.crash("intel", "queue", all="x"), "all is True or False, not 'x'"),
         (lambda: cp.crash("intel", "queue", every="x"), "every is a whole number, not 'x'"),
         (lambda: cp.crash("intel", "queue", time_limit="x"), "time_limit is a number, not 'x'"),
@@ -228,6 +229,9 @@ def test_numbers_that_make_no_sense_are_refused_in_python() -> None:
             cp.run("intel", "queue", seed=seed)
     with pytest.raises(cp.ConfigError, match="no_bands: one time alone"):
         cp.run("intel", "queue", bands=True, no_bands=True)
+    for choice, said in ((-1, "at least 0"), (70000, "at most 65535")):
+        with pytest.raises(cp.ConfigError, match=f"choices {choice}: give {said}"):
+            cp.replay("bbb", [choice])
     with pytest.raises(cp.ConfigError, match="every -1: give at least 1"):
         cp.crash("intel", "queue", every=-1)
     with pytest.raises(cp.ConfigError, match="windows -1: give at least 1"):

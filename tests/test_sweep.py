@@ -173,6 +173,15 @@ def test_a_cluster_gives_the_same_files(campaign: Cli) -> None:
         swept = json.loads(campaign("sweep", "depth.toml", "--on", url, "--out", "far", "--format", "json"))
         assert len(swept["runs"]) == 16 and all("time_ns" in run for run in swept["runs"])
         assert "give --resume" in campaign.refuses("sweep", "depth.toml", "--on", url, "--out", "far")
+        far, file = campaign.folder / "far", campaign.folder / "depth.toml"
+        with pytest.raises(cp.ConfigError, match="give resume"):
+            cp.sweep(file, on=url, out=far)
+        with pytest.raises(cp.ConfigError, match="^on tcp://here: not a scheduler's address"):
+            cp.sweep(file, on="tcp://here", out=far, resume=True)
+        for lost in sorted(far.glob("hops-rp.*.parquet"))[:2]:
+            lost.unlink()
+        again = cp.sweep(file, on=url, out=far, resume=True)
+        assert again.ok and again.table["time_ns"].to_list() == [run["time_ns"] for run in swept["runs"]]
     campaign("sweep", "depth.toml", "--out", "near")
     assert results(campaign.folder / "far") == results(campaign.folder / "near")
     assert all((campaign.folder / name / "report.html").exists() for name in ("far", "near"))

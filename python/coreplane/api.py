@@ -63,15 +63,23 @@ def compare(
     return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, _bands(bands, runs, no_bands)))
 
 
-def sweep(campaign: str | os.PathLike[str], *, out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:
-    """Makes the runs of a campaign (a TOML file) on this machine's cores.
+def sweep(campaign: str | os.PathLike[str], *, on: str = "local", out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:
+    """Makes the runs of a campaign (a TOML file) on this machine's cores, or ``on`` the workers of a Dask scheduler (``tcp://HOST:8786``).
 
-    With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted.
+    With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted, or
+    no such scheduler answers.
     """
     flags(resume=resume)
     counts(jobs=jobs)
     accept(isinstance(campaign, str | os.PathLike), f"a campaign is the path of its TOML file, not {campaign!r}")
-    return Sweep(_core.sweep(os.fspath(campaign), None if out is None else os.fspath(out), resume, jobs))
+    accept(isinstance(on, str), f"on is local or a scheduler's address, not {on!r}")
+    file, folder = os.fspath(campaign), None if out is None else os.fspath(out)
+    if on != "local":
+        from coreplane import cluster
+
+        cluster.sweep(file, on, folder, resume)
+    # What was made elsewhere is there.
+    return Sweep(_core.sweep(file, folder, resume or on != "local", jobs))
 
 
 @in_utf_8()
@@ -194,7 +202,7 @@ def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, 
     accept(isinstance(choices, Iterable) and not isinstance(choices, str | bytes), f"choices are the steps of a violation, a list, not {choices!r}")
     steps = list(choices)
     for step in steps:
-        counts(0, choices=step)
+        counts(0, _MOST_CHOICES - 1, choices=step)
     data = _core.explore(protocol, _bounds(bounds), mutant, 1, steps)
     return Replay(tuple(data["trace"]), data["message"])
 
@@ -363,6 +371,10 @@ _LISTS = {
     "claims": ["id", "where", "says", "use"],
     "protocols": ["name", "meaning", "bounds", "mutants"],
 }
+
+
+#: Ways to go on that a state has at most.
+_MOST_CHOICES = 2**16
 
 
 #: What ``show`` gives besides what has a name of its own, as the command does.

@@ -24,45 +24,73 @@ WORKERS_WITHIN_S = 60
 def main(args: list[str], url: str) -> int:
     """Runs ``coreplane sweep`` with ``args``, without their ``--on``, on the scheduler at ``url``; gives the exit code."""
     try:
+        _dask()
+        planned = subprocess.run(_planning(_quietly(args)), stdout=subprocess.PIPE, text=True)
+        if planned.returncode:
+            return planned.returncode
+        code, messages = _spread(json.loads(planned.stdout), url)
+    except _core.ConfigError as error:
+        print(f"coreplane: {error}", file=sys.stderr)
+        return 2
+    print(messages, end="", file=sys.stderr)
+    # Everything is there now, or has failed once: the rest, the campaign's own files and the table are made at home.
+    return code or _core.cli_main(["coreplane", *args, *(() if "--resume" in args else ("--resume",))])
+
+
+def sweep(campaign: str, url: str, out: str | None, resume: bool) -> None:
+    """Makes a campaign's runs on the scheduler at ``url``: what is missing then has failed there. Raises ConfigError when it cannot be done."""
+    try:
+        _dask()
+        options = [*(["--out", out] if out is not None else []), *(["--resume"] if resume else [])]
+        planned = subprocess.run(_planning(["sweep", campaign, *options]), capture_output=True, text=True)
+        code, messages = (planned.returncode, planned.stderr) if planned.returncode else _spread(json.loads(planned.stdout), url)
+        # A run that broke a promise is told with the others.
+        if code not in (0, 1):
+            raise _core.ConfigError(messages.strip().removeprefix("coreplane: "))
+    except _core.ConfigError as error:
+        raise _core.ConfigError(re.sub(r"--([a-z]+)", r"\1", str(error))) from None
+
+
+def _planning(args: list[str]) -> list[str]:
+    """The command that says which runs ``coreplane`` with ``args`` would make."""
+    return [sys.executable, "-m", "coreplane._cli", *args, "--plan"]
+
+
+def _dask() -> Any:
+    """Dask's client. Raises ConfigError where it is not installed."""
+    try:
         from distributed import Client
     except ImportError:
-        print("coreplane: --on: Dask is not installed: pip install 'coreplane[cluster]'", file=sys.stderr)
-        return 2
-    command = [sys.executable, "-m", "coreplane._cli", *_quietly(args), "--plan"]
-    planned = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if planned.returncode:
-        return planned.returncode
-    plan = json.loads(planned.stdout)
+        raise _core.ConfigError("--on: Dask is not installed: pip install 'coreplane[cluster]'") from None
+    return Client
+
+
+def _spread(plan: dict[str, Any], url: str) -> tuple[int, str]:
+    """Makes the runs of a plan that are missing, on the scheduler at ``url``; gives the worst exit code, and the messages. Raises ConfigError when none can be made."""
     folder, campaign = Path(plan["folder"]), Path(plan["campaign"])
     outside = [name for name in plan["files"] if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside:
-        print(f"coreplane: {campaign}: {outside[0]}: on a cluster, a campaign's files have to lie in its folder", file=sys.stderr)
-        return 2
+        raise _core.ConfigError(f"{campaign}: {outside[0]}: on a cluster, a campaign's files have to lie in its folder")
     files = {name: (campaign.parent / name).read_bytes() for name in plan["files"]}
     files[campaign.name] = campaign.read_bytes()
     missing = [run["name"] for run in plan["runs"] if not run["done"]]
     if not re.fullmatch(r"inproc://.+|(tcp|tls|ws|wss|ucx)://.+:\d+/?", url):
         # A client that was never connected would report its own end in ten lines.
-        print(f"coreplane: --on {url}: not a scheduler's address; give tcp://HOST:PORT (a scheduler's own is 8786)", file=sys.stderr)
-        return 2
+        raise _core.ConfigError(f"--on {url}: not a scheduler's address; give tcp://HOST:PORT (a scheduler's own is 8786)")
     try:
-        client = Client(url, timeout="5s", set_as_default=False)
+        client = _dask()(url, timeout="5s", set_as_default=False)
     except (OSError, ValueError) as error:
-        print(f"coreplane: --on {url}: no Dask scheduler answers there: {error}", file=sys.stderr)
-        return 2
+        raise _core.ConfigError(f"--on {url}: no Dask scheduler answers there: {error}") from None
     with client:
         try:
             client.wait_for_workers(1, timeout=WORKERS_WITHIN_S)
         except TimeoutError:
-            print(f"coreplane: --on {url}: the scheduler has no workers; start some: dask worker {url}", file=sys.stderr)
-            return 2
-        code = _all(client, campaign.name, files, missing, folder)
-    # Everything is there now, or has failed once: the rest, the campaign's own files and the table are made at home.
-    return code or _core.cli_main(["coreplane", *args, *(() if "--resume" in args else ("--resume",))])
+            raise _core.ConfigError(f"--on {url}: the scheduler has no workers; start some: dask worker {url}") from None
+        return _all(client, campaign.name, files, missing, folder)
 
 
-def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> int:
-    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well.
+def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> tuple[int, str]:
+    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well, and what is said of those.
 
     A task makes several short runs, which share the reading of the campaign; there are enough tasks for all to end together.
     """
@@ -73,7 +101,7 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
     tasks = TASKS_A_THREAD * max(1, sum(client.nthreads().values()))
     shares = [share for n in range(tasks) if (share := names[n::tasks])]
     work = [client.submit(_work, campaign, shared, share, key=f"coreplane-{share[0]}", pure=False) for share in shares]
-    worst = 0
+    worst, said = 0, ""
     for future in as_completed(work, loop=client.loop):
         try:
             code, messages, results = future.result()
@@ -81,10 +109,9 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
             code, messages, results = 2, f"coreplane: --on: a worker could not do it: {error}\n", {}
         for name, content in sorted(results.items()):
             write(folder / name, content)
-        if code:
-            print(messages, end="", file=sys.stderr)
+        said += messages if code else ""
         worst = max(worst, code)
-    return worst
+    return worst, said
 
 
 def _work(campaign: str, files: dict[str, bytes], names: list[str]) -> tuple[int, str, dict[str, bytes]]:

@@ -196,7 +196,7 @@ class Violation:
 
     message: str
     trace: tuple[str, ...]
-    #: What ``explore(replay=...)`` takes to go the same way.
+    #: What ``replay(protocol, choices)`` takes to go the same way.
     choices: tuple[int, ...]
 
 
@@ -277,7 +277,7 @@ class SharedFinding:
     """A mistake in a program of several hosts."""
 
     #: ``stale-read``, ``publication-before-data``, ``write-write-conflict``, ``lock-release-not-flushed``, ``unordered-read``,
-    #: ``host-crash``, ``stuck`` or ``broken-invariant``.
+    #: ``host-crash``, ``power-failure``, ``stuck`` or ``broken-invariant``.
     kind: str
     #: A sentence with both places.
     message: str

@@ -217,14 +217,14 @@ MOST = 2**63 - 1
 """The largest whole number that is taken."""
 
 
-def counts(least: int = 1, **given: object) -> None:
-    """Raises TypeError where an argument is no whole number, ConfigError where it is less than ``least``; one that was left away is neither."""
+def counts(least: int = 1, most: int = MOST, /, **given: object) -> None:
+    """Raises TypeError where an argument is no whole number, ConfigError where it is less than ``least`` or more than ``most``; one that was left away is neither."""
     for name, value in given.items():
         if value is None:
             continue
         accept(isinstance(value, Integral) and not isinstance(value, bool), f"{name} is a whole number, not {value!r}")
-        if isinstance(value, Integral) and not least <= int(value) <= MOST:
-            raise _core.ConfigError(f"{name} {value}: give {f'at least {least}' if int(value) < least else f'at most {MOST}'}")
+        if isinstance(value, Integral) and not least <= int(value) <= most:
+            raise _core.ConfigError(f"{name} {value}: give {f'at least {least}' if int(value) < least else f'at most {most}'}")
 
 
 def numbers(**given: object) -> None:
