@@ -167,12 +167,12 @@ def test_every_group_of_bars_says_which_workload_it_is(tmp_path: Path) -> None:
     assert [name for name in names if 'opacity="0"' in labels.get(name, 'opacity="0"')] == []
 
 
-def test_a_speedup_stands_above_its_band_and_a_command_is_seen_whole() -> None:
+def test_a_speedup_stands_under_its_name_and_a_command_is_seen_whole(tmp_path: Path) -> None:
     data = {"workload": "w", "baseline": "a", "machines": [{"machine": "a", "speedup": 1.0}, {"machine": "b", "speedup": 2.0, "band": {"speedup": [1.5, 2.6]}}]}
-    layers = figures.speedups(data).to_dict()
-    labels = next(layer for layer in layers["layer"] if layer["mark"]["type"] == "text")
-    at = {row["machine"]: row["top"] for row in layers["datasets"][labels["data"]["name"]]}
-    assert at == {"a": 1.0, "b": 2.6} and labels["encoding"]["y"]["field"] == "top" and labels["encoding"]["text"]["field"] == "speedup"
+    figure = figures.speedups(data)
+    assert [layer["mark"]["type"] for layer in figure.to_dict()["layer"]] == ["bar", "rule"]
+    drawn = page.figure(tmp_path, "speedup", figure)
+    assert re.findall(r">(\w|\d\.\d\d)</t", drawn.replace("<tspan", "</tspan><tspan"))[:4] == ["a", "1.00", "b", "2.00"]
     assert re.search(r"pre \{[^}]*white-space: pre-wrap", page.STYLE)
 
 

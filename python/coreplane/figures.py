@@ -1,5 +1,6 @@
 """Figures, as Altair charts. Each takes the JSON of a command and draws it; no number is computed here."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -30,24 +31,29 @@ def colour(names: list[str], title: str | None = None) -> alt.Color:
     return alt.Color("machine:N", scale=scale, title=title, sort=names, legend=alt.Legend(orient="top", columns=3))
 
 
-def speedups(data: dict[str, Any]) -> alt.LayerChart:
-    """Speedup over the baseline, a bar a machine."""
+def speedups(data: dict[str, Any]) -> alt.Chart | alt.LayerChart:
+    """Speedup over the baseline, a bar a machine with its number under its name; bands, where there are any, are lines on a layer of their own."""
     rows = [{"machine": r["machine"], "speedup": r["speedup"]} for r in data["machines"]]
     names = [r["machine"] for r in rows]
-    bars = alt.Chart(pl.DataFrame(rows)).encode(
-        x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("speedup:Q", title=f"speedup over {data['baseline']}"),
+    # Numbers on bars would be a second layer, and under the names no band crosses them.
+    numbers = json.dumps({r["machine"]: f"{r['speedup']:.2f}" for r in rows})
+    bars = (
+        alt.Chart(pl.DataFrame(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0, labelExpr=f"[datum.label, {numbers}[datum.label]]")),
+            y=alt.Y("speedup:Q", title=f"speedup over {data['baseline']}"),
+            color=colour(names).legend(None),
+        )
     )
-    # A number stands above its bar, and above the band where there is one.
-    tops = [r | {"top": max(r["speedup"], of.get("band", {}).get("speedup", [0, 0])[1])} for r, of in zip(rows, data["machines"], strict=True)]
-    labels = alt.Chart(pl.DataFrame(tops)).mark_text(dy=-7).encode(x=alt.X("machine:N", sort=names), y="top:Q", text=alt.Text("speedup:Q", format=".2f"))
-    both = bars.mark_bar().encode(color=colour(names).legend(None)) + labels
     spans = [{"machine": r["machine"], "low": r["band"]["speedup"][0], "high": r["band"]["speedup"][1]} for r in data["machines"] if "speedup" in r.get("band", {})]
-    if spans:
-        rules = alt.Chart(pl.DataFrame(spans)).mark_rule(strokeWidth=2, color="black")
-        both += rules.encode(x=alt.X("machine:N", sort=names), y="low:Q", y2="high:Q")
-    drawn: alt.LayerChart = both.properties(title=sentences.titled(data["workload"]), width=alt.Step(70), height=260)
-    return drawn
+    shape: dict[str, Any] = {"title": sentences.titled(data["workload"]), "width": alt.Step(70), "height": 260}
+    if not spans:
+        alone: alt.Chart = bars.properties(**shape)
+        return alone
+    rules = alt.Chart(pl.DataFrame(spans)).mark_rule(strokeWidth=2, color="black")
+    both: alt.LayerChart = (bars + rules.encode(x=alt.X("machine:N", sort=names), y="low:Q", y2="high:Q")).properties(**shape)
+    return both
 
 
 #: A colour a cause, the same in every figure.

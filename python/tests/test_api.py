@@ -29,7 +29,10 @@ def test_nested_changes_reach_nested_keys() -> None:
 def test_a_comparison_has_a_table_and_a_chart() -> None:
     both = cp.compare(SMALL, on=["intel", cp.Machine("eadr")])
     assert both.table["speedup"].to_list()[0] == 1.0 and both.table["speedup"].to_list()[1] > 1.0
-    assert isinstance(both.plot(), alt.LayerChart)
+    drawn = both.plot()
+    assert isinstance(drawn, alt.Chart)
+    label = drawn.to_dict()["encoding"]["x"]["axis"]["labelExpr"]
+    assert f'"eadr": "{both.speedup["eadr"]:.2f}"' in label
 
 
 @pytest.mark.parametrize(
