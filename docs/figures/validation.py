@@ -50,6 +50,12 @@ def two_bars(rows: Rows, axis: str, title: str) -> Any:
     return figures.grouped(rows, title, axis, order=list(dict.fromkeys(r["machine"] for r in rows)))
 
 
+def over_errors(above: Any, errors: Any, rows: Rows) -> Any:
+    """Curves, and below them how far each is off, in the colour that it has above: ``rows`` are those drawn above."""
+    named = figures.colour(list(dict.fromkeys(r["machine"] for r in rows)))
+    return alt.vconcat(above, errors.encode(color=named).properties(title="", height=120))
+
+
 def core() -> tuple[Any, Rows]:
     """A recorded program follows pointers through ever more lines: each level answers in the time that the machine says."""
     names, rows, hops = ("as the parameters say", "measured"), [], 40_000
@@ -92,9 +98,8 @@ def optane() -> tuple[Any, Rows]:
             ours = found["stats"]["throughput.bytes_per_second"] / 2**30
             rows += [{"x": threads, "machine": f"{series}, measured", "value": measured}, {"x": threads, "machine": f"{series}, simulated", "value": ours}]
             apart.append({"x": threads, "machine": f"{series}, simulated", "value": 100 * (ours / measured - 1)})
-    below = figures.lines(apart, "", "threads", "error in %").properties(title="", height=120)
     above = figures.lines(rows, "One Optane DIMM", "threads", "GiB/s")
-    return alt.vconcat(above, below).resolve_scale(color="independent"), rows
+    return over_errors(above, figures.lines(apart, "", "threads", "error in %"), rows), rows
 
 
 def curve() -> tuple[Any, Rows]:
@@ -111,10 +116,9 @@ def curve() -> tuple[Any, Rows]:
             at = measured["gb_per_s"].max() * load / 100
             values = [between(points["gb_per_s"].to_list(), points["load_to_use_ns"].to_list(), at) for points in (measured, ours)]
             rows += pair(f"{share} % reads, {load} % of the bandwidth", *values, ("measured", "simulated"))
-            apart.append({"x": at, "machine": f"{share} % reads, error", "value": 100 * (values[1] / values[0] - 1)})
+            apart.append({"x": at, "machine": f"{share} % reads, simulated", "value": 100 * (values[1] / values[0] - 1)})
     above = figures.curve(drawn, "Six channels of DDR4-2933", "GB/s", "load to use, ns")
-    below = figures.curve(apart, "", "GB/s", "error in %").properties(title="", height=120)
-    return alt.vconcat(above, below).resolve_scale(color="independent"), rows
+    return over_errors(above, figures.curve(apart, "", "GB/s", "error in %"), drawn), rows
 
 
 def cxl() -> tuple[Any, Rows]:
