@@ -31,6 +31,23 @@ impl Default for Leaving {
     }
 }
 
+impl Leaving {
+    /// When its place is spare, where it had no new lines.
+    fn settles(&self) -> Option<Time> {
+        (!self.forgotten).then_some(self.settled)
+    }
+}
+
+/// Of the blocks that leave and have no new lines, the first to be in the media: when, and its place; never, where none leaves.
+fn first_settling(leaving: &[Leaving], blocks: &[Block]) -> (Time, usize) {
+    let settles = |place: usize| leaving[place].settles().map(|settled| (settled, place));
+    (0..blocks.len())
+        .filter(|place| blocks[*place].dirty == 0)
+        .filter_map(settles)
+        .min()
+        .unwrap_or((Time::NEVER, 0))
+}
+
 /// A DIMM, seen from its controller: it tells when a line is there and when the next request may come.
 #[derive(Clone, Debug)]
 pub struct Dimm {
@@ -40,6 +57,8 @@ pub struct Dimm {
     ready: Vec<Time>,
     /// Blocks on their way to the media, by their places in the buffer.
     leaving: Vec<Leaving>,
+    /// Before this none of them is there.
+    first_settled: Time,
     /// When the media has done what it has begun.
     media_free: Time,
     /// Blocks that are to be written when no read wants the media.
@@ -60,6 +79,7 @@ impl Dimm {
             buffer: BlockBuffer::new(spec.buffer_blocks),
             ready: vec![Time::ZERO; spec.buffer_blocks],
             leaving: vec![Leaving::default(); spec.buffer_blocks],
+            first_settled: Time::NEVER,
             media_free: Time::ZERO,
             backlog: 0,
             buffer_free: Time::ZERO,
@@ -87,7 +107,7 @@ impl Dimm {
     /// All that what it does next hangs on, where the media take no time and translations and wear cost nothing.
     pub(crate) fn hash_at<H: Hasher>(&self, now: Time, into: &mut H) {
         let Dimm { spec: _, buffer, ready, leaving, media_free, backlog: _, buffer_free, .. } = self;
-        let Dimm { translation: _, wear: _, stats: _, mutant: _, .. } = self;
+        let Dimm { first_settled: _, translation: _, wear: _, stats: _, mutant: _, .. } = self;
         let until = |at: &Time| at.since(now);
         buffer.hash(into);
         ready.iter().chain([media_free, buffer_free]).for_each(|at| until(at).hash(into));
@@ -96,9 +116,18 @@ impl Dimm {
         }
     }
 
-    /// A line's block in the buffer: a new one has waited for nothing yet.
-    fn enter(&mut self, line: Line) -> Entered {
-        let entered = self.buffer.enter(line);
+    /// A line's block in the buffer: a new one has waited for nothing yet. It takes a place whose block is in the media, before
+    /// one that has a block.
+    fn enter(&mut self, now: Time, line: Line) -> Entered {
+        let Dimm { buffer, leaving, first_settled, .. } = self;
+        let entered = buffer.enter(line, |blocks| {
+            if now < *first_settled {
+                return None;
+            }
+            let (settled, place) = first_settling(leaving, blocks);
+            *first_settled = settled;
+            (settled <= now).then_some(place)
+        });
         if !entered.found && !self.is(Mutant::InheritsPlace) {
             self.ready[entered.index] = Time::ZERO;
             self.leaving[entered.index] = Leaving::default();
@@ -112,6 +141,7 @@ impl Dimm {
         let joined_until = former.max(now + self.spec.linger);
         let settled = joined_until + self.spec.settle;
         self.leaving[index] = Leaving { former, joined_until, settled, forgotten: false };
+        self.first_settled = self.first_settled.min(settled);
     }
 
     /// What is in the media is in the buffer no more.
@@ -180,7 +210,7 @@ impl Dimm {
 impl Media for Dimm {
     fn read(&mut self, now: Time, line: Line) -> Cost {
         let mut cost = Cost::default();
-        let Entered { index, found, evicted } = self.enter(line);
+        let Entered { index, found, evicted } = self.enter(now, line);
         self.forget(now, index);
         let is_here = self.buffer.at(index).valid & bit_of(line) != 0;
         if !is_here {
@@ -207,7 +237,7 @@ impl Media for Dimm {
 
     fn write(&mut self, now: Time, line: Line) -> Cost {
         let mut cost = Cost::default();
-        let Entered { index, found, evicted } = self.enter(line);
+        let Entered { index, found, evicted } = self.enter(now, line);
         self.forget(now, index);
         if let Some(block) = evicted {
             self.write_block(now, block, &mut cost);

@@ -52,7 +52,7 @@ pub(crate) struct DimmParameters {
     #[param(default = "3", source = "datasheet: DDR4-2666, a line in four cycles", range = ns::SERVICE)]
     pub(crate) bus_ns: Dur,
     /// time that the buffer takes for a line that is written to it, and from one line of a block that is read to the next
-    #[param(default = "26", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
+    #[param(default = "25", source = "fitted to hardware.optane.ntstore.fit: accesses that overlap the ones before", range = ns::SERVICE)]
     pub(crate) line_ns: Dur,
     /// time that a block all of whose lines have been written waits before it goes to the media
     #[param(default = "760", source = "fitted to hardware.optane.store+clwb.fit: accesses that overlap the ones before", range = ns::NS)]
@@ -78,7 +78,7 @@ pub(crate) struct DimmParameters {
     #[param(default = "37.9", source = "fitted to hardware.optane.load.fit: all rows", range = ns::SERVICE)]
     pub(crate) read_service_ns: Dur,
     /// time that the media is busy with the write of a block
-    #[param(default = "109", source = "fitted to hardware.optane.ntstore.fit", range = ns::SERVICE)]
+    #[param(default = "104", source = "fitted to hardware.optane.ntstore.fit", range = ns::SERVICE)]
     pub(crate) write_service_ns: Dur,
     /// work of the media that a DIMM takes ahead; a request that would wait longer stays with the controller
     #[param(default = "108", source = "open 54..216: not published, half to twice; stands near the write of a block", range = ns::NS)]

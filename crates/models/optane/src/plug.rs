@@ -104,7 +104,7 @@ impl MemoryKind for Optane {
 
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let devices =
-            (0..self.controllers(place.settings)).map(|_| controller(place).map(|c| Box::new(c) as _));
+            (0..self.controllers(place.settings)).map(|n| controller(place, n).map(|c| Box::new(c) as _));
         Ok(MemoryParts::of(devices.collect::<Result<Vec<Box<dyn MemoryDevice>>, String>>()?))
     }
 }
@@ -114,8 +114,8 @@ fn has_cache(s: &Settings) -> bool {
     ModeParameters::from_settings(s).mode == Mode::Memory
 }
 
-/// A controller with its DIMM.
-fn controller(place: &Place<'_>) -> Result<Controller, String> {
+/// The controller with a number, and its DIMM.
+fn controller(place: &Place<'_>, number: usize) -> Result<Controller, String> {
     let own = ControllerParameters::from_settings(place.settings);
     let spec = ControllerSpec {
         base: place.map.base(place.index),
@@ -126,7 +126,7 @@ fn controller(place: &Place<'_>) -> Result<Controller, String> {
         coalesces: false,
         drain_threshold: own.drain_threshold,
         drain: Drain::InTurns,
-        admission: Admission::ByChance { window: own.read_pending_queue },
+        admission: Admission::ByChance { window: own.read_pending_queue, stream: number as u64 },
     };
     let dimm = Dimm::new(dimm_spec(place.settings));
     let ordering = (place.ordering)();

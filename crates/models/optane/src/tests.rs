@@ -126,6 +126,20 @@ fn a_whole_block_is_written_at_once_and_a_part_of_one_when_it_has_to_leave() {
 }
 
 #[test]
+fn a_place_whose_block_is_in_the_media_is_taken_before_one_that_has_a_block() {
+    let written_at = |ns: u64| {
+        let mut dimm = Dimm::new(DimmSpec { linger: Dur::ns(500), settle: Dur::ns(2000), ..plain() });
+        // A half, the least recently used one; a block that is whole, and two more halves.
+        for n in [8, 0, 1, 2, 3, 12, 16] {
+            dimm.write(at(0), line(n));
+        }
+        [20, 24].map(|n| dimm.write(at(ns), line(n)).bytes_written)
+    };
+    assert_eq!(written_at(2499), [256, 0], "the half goes, and then the whole block, which has been written");
+    assert_eq!(written_at(2500), [0, 256]);
+}
+
+#[test]
 fn as_much_work_is_taken_ahead_as_it_says_and_no_more() {
     let mut dimm = Dimm::new(plain());
     assert_eq!(dimm.read(at(0), line(0)).busy, Dur::ns(3), "40 of work ahead");

@@ -50,11 +50,12 @@ impl BlockBuffer {
         BlockBuffer { room, numbers: Places::new(room), blocks: Vec::with_capacity(room), order, last: 0 }
     }
 
-    /// The place of a line's block, which is empty where it was not there.
+    /// The place of a line's block, which is empty where it was not there. A full buffer makes room at the place that `spare`
+    /// knows, if it knows one.
     ///
     /// # Panics
     /// When there is room for no block.
-    pub fn enter(&mut self, line: Line) -> Entered {
+    pub fn enter(&mut self, line: Line, spare: impl FnOnce(&[Block]) -> Option<usize>) -> Entered {
         let number = line.0 / BLOCK_LINES;
         if self.numbers.is_at(self.last, number) {
             return Entered { index: self.last, found: true, evicted: None };
@@ -64,14 +65,14 @@ impl BlockBuffer {
                 self.order.touch(index as u32);
                 Entered { index, found: true, evicted: None }
             }
-            None => self.make_room(number),
+            None => self.make_room(number, spare),
         };
         self.last = entered.index;
         entered
     }
 
-    /// A new block, at a free place or that of the least recently used one.
-    fn make_room(&mut self, number: u64) -> Entered {
+    /// A new block, at a free place, the spare one or that of the least recently used block.
+    fn make_room(&mut self, number: u64, spare: impl FnOnce(&[Block]) -> Option<usize>) -> Entered {
         if self.blocks.len() < self.room {
             let index = self.blocks.len();
             self.order.cached(index as u32);
@@ -79,12 +80,18 @@ impl BlockBuffer {
             self.blocks.push(Block::default());
             return Entered { index, found: false, evicted: None };
         }
-        let oldest = self.order.victim().expect("a buffer has blocks");
-        self.order.cached(oldest);
-        let index = oldest as usize;
+        let index = spare(&self.blocks);
+        let index = index.inspect(|place| self.order.touch(*place as u32)).unwrap_or_else(|| self.oldest());
         self.numbers.put(index, number);
         let evicted = Some(std::mem::take(&mut self.blocks[index]));
         Entered { index, found: false, evicted }
+    }
+
+    /// The place of the least recently used block, which becomes the last in order.
+    fn oldest(&mut self) -> usize {
+        let oldest = self.order.victim().expect("a buffer has blocks");
+        self.order.cached(oldest);
+        oldest as usize
     }
 
     /// The blocks in it, place by place, each with its number.
@@ -112,19 +119,20 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a list of blocks, the least recently used first.
+        /// Against a list of blocks, the least recently used first; of some numbers it is known that their places are spare.
         #[test]
-        fn the_least_recently_used_block_makes_room(
+        fn a_spare_place_or_that_of_the_least_recently_used_block_is_taken(
             room in 1..6_usize,
-            lines in prop::collection::vec(0..40_u64, 1..100),
+            lines in prop::collection::vec((0..40_u64, 0..40_u8), 1..100),
         ) {
             let (mut buffer, mut list) = (BlockBuffer::new(room), Vec::new());
-            for line in lines {
+            for (line, spare) in lines {
                 let number = line / BLOCK_LINES;
-                let entered = buffer.enter(Line(line));
+                let entered = buffer.enter(Line(line), |blocks| blocks.iter().position(|block| block.dirty == spare));
                 let was_there = list.contains(&number);
                 list.retain(|n| *n != number);
-                let left = (list.len() == room).then(|| list.remove(0));
+                let first = list.iter().position(|n| *n as u8 == spare).unwrap_or(0);
+                let left = (list.len() == room).then(|| list.remove(first));
                 list.push(number);
                 prop_assert_eq!(entered.found, was_there);
                 // Every block has its number in its bits.

@@ -91,7 +91,7 @@ impl FixedMedia {
     /// The line's block in the buffer, and what making room for it costs: a partly written block is read
     /// first, then the whole block is written.
     fn enter(&mut self, line: Line) -> (&mut Block, Cost) {
-        let entered = self.blocks.enter(line);
+        let entered = self.blocks.enter(line, |_| None);
         let mut cost = Cost { hit: Some(entered.found), ..Cost::default() };
         if let Some(old) = entered.evicted.filter(|old| old.dirty != 0) {
             cost.bytes_written += BLOCK_BYTES;

@@ -155,7 +155,7 @@ impl Controller {
             retired: Vec::new(),
             media,
             taken: Taken::default(),
-            chance: Random::new(spec.base, 0),
+            chance: Random::new(spec.base, spec.admission.stream()),
             busy_until: Time::ZERO,
             wakes_at: Time::NEVER,
             tells_at: Time::NEVER,
@@ -423,7 +423,7 @@ impl Controller {
     fn next_read(&mut self) -> Option<Read> {
         let read = self.reads.pop_front()?;
         self.answered = self.answered.saturating_sub(1);
-        if let Admission::ByChance { window } = self.spec.admission
+        if let Admission::ByChance { window, .. } = self.spec.admission
             && let Some(outside) = self.choose((self.reads.len() + 1).saturating_sub(window))
         {
             self.reads.swap(window - 1, window - 1 + outside);
@@ -434,10 +434,12 @@ impl Controller {
     /// Where requests come in by chance, those that are in already and ask for the block that has just been read go
     /// first.
     fn bring_forward(&mut self, line: Line) {
-        let Admission::ByChance { window } = self.spec.admission else { return };
+        let Admission::ByChance { window, .. } = self.spec.admission else { return };
         for index in self.answered..window.min(self.reads.len()) {
             if self.reads[index].line.0 / BLOCK_LINES == line.0 / BLOCK_LINES {
-                self.reads.swap(index, self.answered);
+                // The others stay in turn.
+                let read = self.reads.remove(index);
+                read.into_iter().for_each(|read| self.reads.insert(self.answered, read));
                 self.answered += 1;
             }
         }

@@ -41,8 +41,19 @@ pub enum Admission {
     /// The one that came first.
     InTurn,
     /// Any of them, by chance: they are turned away and try again. Two writes of one line keep their order. So many reads
-    /// are in, and go in turn but for those of a block that is read for another, which go next.
-    ByChance { window: usize },
+    /// are in, and go in turn but for those of a block that is read for another, which go next. Controllers with other
+    /// streams have other luck.
+    ByChance { window: usize, stream: u64 },
+}
+
+impl Admission {
+    /// Which of many streams of luck.
+    pub(super) fn stream(self) -> u64 {
+        match self {
+            Admission::InTurn => 0,
+            Admission::ByChance { stream, .. } => stream,
+        }
+    }
 }
 
 /// Media of one server that takes constant times.

@@ -278,7 +278,8 @@ fn a_hit_in_the_internal_buffer_is_faster_and_four_lines_share_a_block() {
 
 #[test]
 fn who_comes_in_by_chance_keeps_the_order_of_a_lines_writes_and_leaves_nobody_out() {
-    let mut b = Bench::new(ControllerSpec { admission: Admission::ByChance { window: 4 }, ..spec() });
+    let mut b =
+        Bench::new(ControllerSpec { admission: Admission::ByChance { window: 4, stream: 0 }, ..spec() });
     let write = |n: u64, value: u8| Msg::Write {
         line: line(n),
         data: [value; 64],
@@ -315,7 +316,8 @@ fn a_write_joins_the_one_of_its_line_that_waits_only_where_they_coalesce() {
 #[test]
 fn reads_that_are_in_go_in_turn_and_who_waits_outside_comes_in_by_chance() {
     let order = |window| {
-        let mut b = Bench::new(ControllerSpec { admission: Admission::ByChance { window }, ..spec() });
+        let mut b =
+            Bench::new(ControllerSpec { admission: Admission::ByChance { window, stream: 0 }, ..spec() });
         for n in 0..24 {
             b.arrive(10, 0, read(n));
         }
@@ -356,12 +358,28 @@ impl Media for Forgetful {
 
 #[test]
 fn lines_of_a_block_that_is_read_again_and_again_are_each_answered_once() {
-    let spec = ControllerSpec { admission: Admission::ByChance { window: 8 }, ..spec() };
+    let spec = ControllerSpec { admission: Admission::ByChance { window: 8, stream: 0 }, ..spec() };
     let mut b = Bench::of(spec, Forgetful);
     for n in 0..4 {
         b.arrive(10, 0, read(n));
     }
     assert_eq!(b.run(), [190, 199, 208, 217]);
+}
+
+#[test]
+fn those_that_are_not_of_the_block_that_is_read_stay_in_turn() {
+    let spec = ControllerSpec { admission: Admission::ByChance { window: 8, stream: 0 }, ..spec() };
+    let mut b = Bench::of(spec, Forgetful);
+    // The first is served before the others are in.
+    for n in [16, 0, 4, 8, 1] {
+        b.arrive(10, 0, read(n));
+    }
+    b.run();
+    let line_of = |(.., m): &(_, _, Msg)| {
+        let Msg::ReadReply { line: of, .. } = m else { panic!("{m:?}") };
+        of.0 - line(0).0
+    };
+    assert_eq!(b.answers.iter().map(line_of).collect::<Vec<u64>>(), [16, 0, 1, 4, 8]);
 }
 
 #[test]
