@@ -151,6 +151,24 @@ def test_what_code_without_hooks_stores_is_observed_and_said(cli: Cli) -> None:
     assert len(said) == 3 and "found at msync" in said[0] and "found at a flush" in said[1] and "found at the end" in said[2]
 
 
+def test_what_is_made_durable_of_thousands_of_mappings_is_seen(cli: Cli) -> None:
+    build(cli, "many")
+    cli("record", "--quiet", "--out", "m.cpt", "--", "./many", "m.pm")
+    (file,) = cli.json("trace", "info", "m.cpt")["files"]
+    assert (file["maps"], file["syncs"]) == (4200, 100)
+
+
+def test_files_that_have_no_number_left_are_told_of(cli: Cli) -> None:
+    build(cli, "many")
+    journal = f"/dev/shm/coreplane-test-{os.getpid()}"
+    cli("record", "--quiet", "--out", "m.cpt", "--", "./many", "m.pm", journal)
+    info = cli.json("trace", "info", "m.cpt")
+    (kept,) = [file["number"] for file in info["files"] if file["path"].endswith("m.pm")]
+    (unseen,) = info["unseen"]
+    assert "more than 65535 files" in unseen["text"] and {"file": kept, "times": 1} in unseen["files"]
+    assert [place["place"].split(":")[0] for place in unseen["places"]] == ["many.c"]
+
+
 def test_the_c_librarys_streams_are_seen(cli: Cli) -> None:
     build(cli, "stream")
     same(cli, record(cli, "./stream", "s.txt"), "s.txt")

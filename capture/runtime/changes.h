@@ -165,7 +165,7 @@ static void synced_range(struct buffer *b, uint64_t address, uint64_t bytes, enu
 }
 
 static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {
-    add_mapping(f, address, (bytes + 4095) & ~4095ull, offset);
+    add_mapping(b, f, address, (bytes + 4095) & ~4095ull, offset, location);
     emit(b, OPERAND, 0, address, location, file_address(f, offset), 0);
     emit(b, MAP, 0, address, location, bytes, next_stamp());
 }
@@ -173,7 +173,7 @@ static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint
 /* What a range held of files ends here. */
 static void forget_mappings(struct buffer *b, uint64_t address, uint64_t bytes, uint32_t location, int always) {
     if (!enter_files(b)) return;
-    if (remove_mappings(address, (bytes + 4095) & ~4095ull) || always) emit(b, UNMAP, 0, address, location, bytes, next_stamp());
+    if (remove_mappings(b, address, (bytes + 4095) & ~4095ull, location) || always) emit(b, UNMAP, 0, address, location, bytes, next_stamp());
     leave_files(b);
 }
 
@@ -189,7 +189,7 @@ static void mapping_moved(struct buffer *b, const struct mapping *old, uint64_t 
     if (!enter_files(b)) return;
     if (old_bytes) {
         emit(b, UNMAP, 0, address, location, old_bytes, stamp);
-        remove_mappings(address, (old_bytes + 4095) & ~4095ull);
+        remove_mappings(b, address, (old_bytes + 4095) & ~4095ull, location);
     }
     mapped_file(b, old->file, to, bytes, old->offset + (address - old->from), location);
     leave_files(b);

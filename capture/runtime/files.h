@@ -101,6 +101,26 @@ static void told_out_of_sight(struct buffer *b, struct file *f, uint32_t locatio
     if (out_of_sight) unseen(b, out_of_sight, file_address(f, 0), 0, location);
 }
 
+/* From here on any file may change, or become durable, unseen. With the lock held. */
+static void tell_all(struct buffer *b, const char *text, int nameless_too, uint32_t location) {
+    out_of_sight = text;
+    /* Of no file as well: there may be none yet, and of one that nothing else changes there never is. */
+    unseen(b, text, 0, 0, location);
+    for (uint32_t n = 1; n < file_count; n++)
+        if (files[n].described && (nameless_too || !files[n].nameless)) told_out_of_sight(b, &files[n], location);
+}
+
+static void goes_out_of_sight(struct buffer *b, const char *text, uint32_t location) {
+    if (out_of_sight || !enter_files(b)) return;
+    tell_all(b, text, 1, location);
+    leave_files(b);
+}
+
+static void not_kept(struct buffer *b, const struct file *f, uint64_t bytes, uint64_t offset, uint32_t location) {
+    uint64_t address = f->ignored ? 0 : file_address(f, offset);
+    unseen(b, "a mapping over 65536 at once: what is made durable of it", address, f->ignored ? 0 : bytes, location);
+}
+
 static void lost(struct buffer *b, uint64_t address, unsigned size, uint32_t location) {
     if (address - shadowed_from < shadowed_bytes && find_mapping(b, address))
         unseen(b, "a store to memory that was gone before its value was read", address, size, location);
@@ -135,9 +155,13 @@ static struct file *known_file(const struct stat *s) {
     return NULL;
 }
 
-static struct file *new_file(const struct stat *s) {
+/* Where there is no number left for one, those that have names are told of it: it may hold what recovery needs of them. */
+static struct file *new_file(struct buffer *b, const struct stat *s, uint32_t location) {
     if (!files) files = raw_memory(sizeof *files * FILES);
-    if (!files || file_count == FILES) return NULL;
+    if (!files || file_count == FILES) {
+        if (b && !out_of_sight) tell_all(b, "more than 65535 files: what is done to the others", 0, location);
+        return NULL;
+    }
     struct file *f = &files[file_count];
     *f = (struct file){.device = s->st_dev, .inode = s->st_ino, .number = file_count};
     /* The newest of an inode is found first. */
@@ -225,8 +249,9 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     if (f && f->nameless && s->st_nlink > 0) f = NULL;
     if (!f) {
         /* Without a name it is gone after a power failure, and yet shared by who has it open. */
-        if ((s->st_nlink == 0 && !by_host) || !(f = new_file(s))) return NULL;
-        f->ignored = !is_interesting(whole);
+        int ignored = !is_interesting(whole);
+        if ((s->st_nlink == 0 && !by_host) || !(f = new_file(ignored ? NULL : b, s, location))) return NULL;
+        f->ignored = (uint8_t)ignored;
     }
     if (f->ignored) return NULL;
     if (!f->described) {
@@ -249,17 +274,6 @@ static void describe_again(struct buffer *b, struct file *f) {
     if (there && s.st_size > 0) read_contents(b, f, AT_FDCWD, path, 0, 1);
     else if (!there) unseen(b, "what a file held before could not be read", file_address(f, 0), UINT64_MAX >> 8, 0);
     told_out_of_sight(b, f, 0);
-}
-
-/* From here on any file may change, or become durable, unseen. */
-static void goes_out_of_sight(struct buffer *b, const char *text, uint32_t location) {
-    if (out_of_sight || !enter_files(b)) return;
-    out_of_sight = text;
-    /* Of no file as well: there may be none yet, and of one that nothing else changes there never is. */
-    unseen(b, text, 0, 0, location);
-    for (uint32_t n = 1; n < file_count; n++)
-        if (files[n].described) told_out_of_sight(b, &files[n], location);
-    leave_files(b);
 }
 
 static int is_file(const struct stat *s, const char *path) {
@@ -331,7 +345,7 @@ static void ignore_open_files(void) {
     struct stat s;
     for (int fd = 0; fd <= 3; fd++) {
         if (raw_fstat(fd < 3 ? fd : trace_fd, &s) || !S_ISREG(s.st_mode) || known_file(&s)) continue;
-        struct file *f = new_file(&s);
+        struct file *f = new_file(NULL, &s, 0);
         if (f) f->ignored = 1;
     }
 }

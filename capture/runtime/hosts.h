@@ -24,21 +24,21 @@ static uint32_t place_of_call(const struct buffer *b) {
 }
 
 /* Memory without a file that a fork will share: named by a number among all processes. */
-static struct file *new_memory(uint64_t device, uint64_t number, const char *what, uint64_t bytes) {
+static struct file *new_memory(struct buffer *b, uint64_t device, uint64_t number, const char *what, uint64_t bytes) {
     struct stat s = {.st_dev = device, .st_ino = number};
     struct file *f = known_file(&s);
-    if (f || !(f = new_file(&s))) return f;
+    if (f || !(f = new_file(b, &s, 0))) return f;
     char path[60];
     numbered(path, what, number);
     write_file_text(f, path, bytes);
     f->described = f->ready = 1;
     return f;
 }
-static struct file *new_anonymous(uint64_t bytes) {
-    return new_memory(0, atomic_fetch_add(&among_hosts->memories, 1) + 1, "anonymous memory ", bytes);
+static struct file *new_anonymous(struct buffer *b, uint64_t bytes) {
+    return new_memory(b, 0, atomic_fetch_add(&among_hosts->memories, 1) + 1, "anonymous memory ", bytes);
 }
 /* Attached again, a segment is the same. */
-static struct file *segment(int id, uint64_t bytes) { return new_memory(1, (uint64_t)id + 1, "segment of shmget ", bytes); }
+static struct file *segment(struct buffer *b, int id, uint64_t bytes) { return new_memory(b, 1, (uint64_t)id + 1, "segment of shmget ", bytes); }
 
 static int join_hosts(void) {
     char path[4096];

@@ -21,7 +21,8 @@ struct mapping {
     /* Written last, and 0 where there is none. */
     _Atomic uint64_t bytes;
 };
-enum { MAPPINGS = 4096 };
+/* As many as Linux lets a process have, unless it is told otherwise (vm.max_map_count). */
+enum { MAPPINGS = 1 << 16 };
 static struct mapping mappings[MAPPINGS];
 static _Atomic uint32_t mapping_count;
 
@@ -54,10 +55,13 @@ static void cover(uint64_t from, uint64_t bytes) {
     shadowed_bytes = high - low;
 }
 
-static void add_mapping(struct file *f, uint64_t from, uint64_t bytes, uint64_t offset) {
+/* There is no room for a mapping (files.h). */
+static void not_kept(struct buffer *b, const struct file *f, uint64_t bytes, uint64_t offset, uint32_t location);
+
+static void add_mapping(struct buffer *b, struct file *f, uint64_t from, uint64_t bytes, uint64_t offset, uint32_t location) {
     struct mapping *m = mappings;
     while (m < mappings + mapping_count && m->bytes) m++;
-    if (m == mappings + MAPPINGS) return;
+    if (m == mappings + MAPPINGS) return not_kept(b, f, bytes, offset, location);
     m->from = from;
     m->offset = offset;
     m->file = f;
@@ -67,7 +71,7 @@ static void add_mapping(struct file *f, uint64_t from, uint64_t bytes, uint64_t 
 }
 
 /* Whether a range has something of a file; takes it out of the table. */
-static int remove_mappings(uint64_t from, uint64_t bytes) {
+static int remove_mappings(struct buffer *b, uint64_t from, uint64_t bytes, uint32_t location) {
     uint64_t end = from + bytes;
     int any = 0;
     for (uint32_t i = 0, n = mapping_count; i < n; i++) {
@@ -76,7 +80,7 @@ static int remove_mappings(uint64_t from, uint64_t bytes) {
         if (!m->bytes || old.from >= end || old_end <= from) continue;
         any = 1;
         atomic_store(&m->bytes, old.from < from ? from - old.from : 0);
-        if (end < old_end) add_mapping(old.file, end, old_end - end, old.offset + (end - old.from));
+        if (end < old_end) add_mapping(b, old.file, end, old_end - end, old.offset + (end - old.from), location);
     }
     return any;
 }

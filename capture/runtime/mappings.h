@@ -14,7 +14,7 @@ static void declared(const void *address, uint64_t bytes, uint32_t location) {
     struct buffer *b = begin();
     if (!b) return;
     if (region.asked && enter_files(b)) {
-        add_mapping(&declared_memory, (uint64_t)address, bytes, 0);
+        add_mapping(b, &declared_memory, (uint64_t)address, bytes, 0, location);
         leave_files(b);
     }
     emit(b, MAP, 0, (uint64_t)address, location, bytes, next_stamp());
@@ -44,13 +44,13 @@ static int is_pool_library(const void *pc) {
     return begins(base, "libpmemobj") || begins(base, "libpmemblk") || begins(base, "libpmemlog") || begins(base, "libpmempool");
 }
 
-static struct file *new_anonymous(uint64_t bytes);
-static struct file *segment(int id, uint64_t bytes);
+static struct file *new_anonymous(struct buffer *b, uint64_t bytes);
+static struct file *segment(struct buffer *b, int id, uint64_t bytes);
 
 /* Where each process is a host, a child of a fork shares this. */
 static void mapped_anonymous(struct buffer *b, const void *address, uint64_t bytes, uint32_t location) {
     if (!enter_files(b)) return;
-    struct file *f = new_anonymous(bytes);
+    struct file *f = new_anonymous(b, bytes);
     if (f) mapped_file(b, f, (uint64_t)address, bytes, 0, location);
     leave_files(b);
 }
@@ -106,7 +106,7 @@ INSTEAD void *shmat(int id, const void *address, int flags) {
     void *p = REAL(shmat)(id, address, flags);
     struct shmid_ds about;
     if (!b || !by_host || p == (void *)-1 || shmctl(id, IPC_STAT, &about) || !enter_files(b)) return p;
-    struct file *f = segment(id, about.shm_segsz);
+    struct file *f = segment(b, id, about.shm_segsz);
     if (f) mapped_file(b, f, (uint64_t)p, (about.shm_segsz + 4095) & ~4095ull, 0, PC);
     leave_files(b);
     return p;

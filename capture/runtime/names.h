@@ -113,7 +113,6 @@ INSTEAD int linkat(int folder, const char *old, int to_folder, const char *new, 
     struct named n;
     struct buffer *b = begin();
     int failed = REAL(linkat)(folder, old, to_folder, new, flags);
-    /* The new name tells, wherever the old one came from. */
-    if (!failed && find_named(&n, b, to_folder, new, PC)) linked(&n, to_folder, new, PC);
+    if (!failed) after_link(&n, b, to_folder, new, PC);
     return failed;
 }

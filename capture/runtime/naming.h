@@ -28,7 +28,7 @@ static void created(struct buffer *b, int fd, uint32_t location) {
     char whole[4096];
     if (raw_fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_nlink == 0 || !enter_files(b)) return;
     path_of(fd, whole, sizeof whole);
-    struct file *f = is_interesting(whole) ? new_file(&s) : NULL;
+    struct file *f = is_interesting(whole) ? new_file(b, &s, location) : NULL;
     if (f) {
         f->described = f->ready = 1;
         write_file_text(f, whole, 0);
@@ -38,8 +38,24 @@ static void created(struct buffer *b, int fd, uint32_t location) {
     leave_files(b);
 }
 
+/* A file that has just been made without a name, and may get one: its text has no path. */
+static void made_without_name(struct buffer *b, int fd, uint32_t location) {
+    struct stat s;
+    char whole[4096];
+    if (by_host || raw_fstat(fd, &s) || !S_ISREG(s.st_mode) || !enter_files(b)) return;
+    path_of(fd, whole, sizeof whole);
+    struct file *f = is_interesting(whole) ? new_file(b, &s, location) : NULL;
+    if (f) {
+        f->described = f->ready = f->nameless = 1;
+        write_file_text(f, "", 0);
+        told_out_of_sight(b, f, location);
+    }
+    leave_files(b);
+}
+
 static void after_open(const struct opening *o, int fd, int flags, uint32_t location) {
     if (!o->b || fd < 0) return;
+    if ((flags & (O_TMPFILE | O_EXCL)) == O_TMPFILE) made_without_name(o->b, fd, location);
     if (!o->existed && flags & O_CREAT) created(o->b, fd, location);
     struct file *f = o->cut ? file_of_fd(o->b, fd, location) : NULL;
     if (f) resized(o->b, f, 0, location);
@@ -102,6 +118,26 @@ static void linked(const struct named *from, int folder, const char *path, uint3
     if (!from->file || !path_of_name(folder, path, whole, sizeof whole)) return;
     record_call(from->b, CALL_LINK, file_address(from->file, 0), number_of_name(from->b, whole), location, next_stamp());
 }
+
+/* Whether a file that was made without a name, and is recorded, has its first one now. */
+static int gets_a_name(struct buffer *b, int folder, const char *path) {
+    struct stat s;
+    if (raw_stat(folder, path, &s, AT_SYMLINK_NOFOLLOW) || s.st_nlink != 1 || !enter_files(b)) return 0;
+    struct file *f = known_file(&s);
+    int known = f && f->described && f->nameless;
+    if (known) f->nameless = 0;
+    leave_files(b);
+    return known;
+}
+
+/* A link was made: the new name tells, wherever the old one came from. */
+static void after_link(struct named *n, struct buffer *b, int folder, const char *path, uint32_t location) {
+    int known = b && gets_a_name(b, folder, path);
+    if (!find_named(n, b, folder, path, location)) return;
+    if (n->links == 1 && !known) unseen(b, "a file was changed before it had a name", file_address(n->file, 0), UINT64_MAX >> 8, location);
+    linked(n, folder, path, location);
+}
+
 /* Both names of a renaming, before it. */
 struct renaming {
     struct buffer *b;

@@ -166,10 +166,9 @@ static void after_name_call(struct buffer *b, struct system_call *c, UInt number
         after_rename(&c->renaming, (int)a[2], (const char *)a[3], number == __NR_renameat2 ? (unsigned)a[4] : 0, c->location);
         break;
     default: {
-        /* The new name tells, wherever the old one came from. */
         int folder = number == __NR_link ? AT_FDCWD : (int)a[2];
         const char *path = (const char *)(number == __NR_link ? a[1] : a[3]);
-        if (find_named(&c->named, b, folder, path, c->location)) linked(&c->named, folder, path, c->location);
+        after_link(&c->named, b, folder, path, c->location);
     }
     }
 }

@@ -11,7 +11,7 @@ static Bool on_request(ThreadId tid, UWord *words, UWord *result) {
     uint32_t location = caller_of(tid);
     switch (words[0]) {
     case ASK_PERSISTENT:
-        add_mapping(&declared_memory, words[1], words[2], 0);
+        add_mapping(b, &declared_memory, words[1], words[2], 0, location);
         emit(b, MAP, 0, words[1], location, words[2], next_stamp());
         break;
     case ASK_MARK: emit(b, MARK, 0, 0, location, words[1], 0); break;

@@ -1,4 +1,4 @@
-/* A file without a name is written, synced, given its name, and the folder synced. Clean, or refused. */
+/* A file without a name is written, synced, given its name, and the folder synced. Clean. */
 #include "truth.h"
 #include <libgen.h>
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use trace::space::Layout;
+use trace::space::{Layout, Placed};
 use trace::{About, Recording};
 
 /// Threads that a machine can run.
@@ -232,7 +232,8 @@ impl<'a> Recorded<'a> {
         let files = facts.named.files(about, &layout, None);
         let at_first = about.files.values().map(|f| f.path.as_str());
         let later = about.names.values().map(String::as_str);
-        let placed = layout.files().iter().map(|f| f.path.as_str());
+        let named = |f: &&Placed| !about.is_made_nameless(f.number);
+        let placed = layout.files().iter().filter(named).map(|f| f.path.as_str());
         let names = Names::new(at_first.chain(later).chain(placed));
         let (number, chosen) = refused::choose(args, &facts, &files, &names)?;
         Ok(Recorded { about, facts, files, names, number, chosen, layout })

@@ -1,6 +1,7 @@
 //! What a recording says that its program left in its files, against what is there.
 
 use crate::Failure;
+use crate::trace_info;
 use nix::unistd::{Whence, lseek};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -55,9 +56,10 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
     let about = recording.about();
     let mut left: BTreeMap<u32, Box<dyn LeftFile>> = BTreeMap::new();
     let mut checks: BTreeMap<u32, Check> = BTreeMap::new();
+    let last = about.last_files();
     for (number, file) in &about.files {
         let why = match open(about, &file.path, &file.identity) {
-            _ if !about.is_last(*number) => {
+            _ if !last.contains(number) => {
                 "an earlier file of this name, which the program removed or replaced".into()
             }
             Ok(found) => {
@@ -66,7 +68,8 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
             }
             Err(why) => why,
         };
-        let check = Check { path: file.path.clone(), is_compared: why.is_empty(), why, differs: Vec::new() };
+        let path = trace_info::path(about, *number);
+        let check = Check { path, is_compared: why.is_empty(), why, differs: Vec::new() };
         checks.insert(*number, check);
     }
     for differs in differences(recording, &left)? {

@@ -140,10 +140,15 @@ impl About {
         all
     }
 
-    /// Whether the file is the last that had its device and inode: one that lost its last name gives them to another.
-    pub fn is_last(&self, number: u32) -> bool {
-        let identity = self.files.get(&number).map(|f| &f.identity);
-        !self.files.range(number + 1..).any(|(_, f)| Some(&f.identity) == identity)
+    /// The files that are the last which had their device and inode: one that lost its last name gives them to another.
+    pub fn last_files(&self) -> BTreeSet<u32> {
+        let last: BTreeMap<&str, u32> = self.files.iter().map(|(n, f)| (&*f.identity, *n)).collect();
+        last.into_values().collect()
+    }
+
+    /// Whether the program made the file without a name (`O_TMPFILE`): it has those that calls give it, and none before.
+    pub fn is_made_nameless(&self, number: u32) -> bool {
+        self.files.get(&number).is_some_and(|f| f.path.is_empty())
     }
 
     /// The path of a file, as far as it is known; see [`crate::space::is_memory`] for the others.
@@ -254,6 +259,6 @@ pub(crate) mod tests {
         let file = |identity: &str| File { identity: identity.into(), ..File::default() };
         let files = BTreeMap::from([(0, file("8:1")), (1, file("8:2")), (2, file("8:1")), (5, file("8:1"))]);
         let about = About { files, ..About::default() };
-        assert_eq!([0, 1, 2, 5].map(|n| about.is_last(n)), [false, true, false, true]);
+        assert_eq!(about.last_files(), BTreeSet::from([1, 5]));
     }
 }

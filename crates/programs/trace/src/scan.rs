@@ -109,6 +109,8 @@ pub(crate) struct Scan {
     counts: Counts,
     reached: Reached,
     files: Vec<(u32, FileCounts)>,
+    /// Where a number is among them.
+    places: FxHashMap<u32, usize>,
     /// Index of the file that was met last.
     last: usize,
     locations: FxHashSet<u32>,
@@ -142,6 +144,7 @@ impl Scan {
             counts,
             reached: Reached::new(about),
             files: Vec::new(),
+            places: FxHashMap::default(),
             last: 0,
             locations: FxHashSet::default(),
             last_location: 0,
@@ -231,10 +234,11 @@ impl Scan {
     #[inline]
     fn file(&mut self, number: u32) -> &mut FileCounts {
         if self.files.get(self.last).is_none_or(|(n, _)| *n != number) {
-            self.last = self.files.iter().position(|(n, _)| *n == number).unwrap_or_else(|| {
+            let next = self.files.len();
+            self.last = *self.places.entry(number).or_insert(next);
+            if self.last == next {
                 self.files.push((number, FileCounts::default()));
-                self.files.len() - 1
-            });
+            }
         }
         &mut self.files[self.last].1
     }

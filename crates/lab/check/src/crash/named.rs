@@ -80,7 +80,8 @@ impl Named {
         };
         // One that the program makes has no name before.
         let first = self.changes.iter().find(|c| c.file == number);
-        let made = size == 0 && first.is_some_and(|c| c.what == What::Link(path.clone()));
+        let made = size == 0 && first.is_some_and(|c| c.what == What::Link(path.clone()))
+            || about.is_made_nameless(number);
         FileState { number, base, names: if made { Vec::new() } else { vec![path] }, size }
     }
 }
