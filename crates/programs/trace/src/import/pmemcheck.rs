@@ -179,7 +179,8 @@ impl Log<'_> {
     fn persistent(&mut self, r: &Record) -> Result<(), TraceError> {
         let line = r.address / 64 * 64;
         match r.kind {
-            Kind::Store | Kind::StoreRelease | Kind::Rmw => self.store(r),
+            // What code without hooks stored stands where it was found, before the flush that makes it durable.
+            Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::Observed => self.store(r),
             // It needs no flush, and a fence.
             Kind::StoreNonTemporal => {
                 self.store(r)?;
@@ -209,7 +210,6 @@ impl Log<'_> {
             | Kind::Operand
             | Kind::Call
             | Kind::Written
-            | Kind::Observed
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn
@@ -300,6 +300,17 @@ mod tests {
             [(0, Kind::StoreNonTemporal, 0x1000), (0, Kind::StoreNonTemporal, 0x1008), (0, Kind::Sfence, 0)];
         let stores = ["STORE;0x1000;0x0;0x8", "STORE;0x1008;0x0;0x8"];
         assert_eq!(written(&copied), [&stores[..], &["FLUSH;0x1000;0x10", "FENCE"]].concat());
+    }
+
+    #[test]
+    fn what_a_library_without_hooks_stored_comes_before_its_flush() {
+        let found = [
+            (0, Kind::Operand, 0),
+            (0, Kind::Observed, 0x1000),
+            (0, Kind::Clwb, 0x1000),
+            (0, Kind::Sfence, 0),
+        ];
+        assert_eq!(written(&found), ["STORE;0x1000;0x0;0x8", "FLUSH;0x1000;0x40", "FENCE"]);
     }
 
     #[test]
