@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import coreplane as cp
 import pytest
 from coreplane import tpch
 
@@ -19,6 +20,26 @@ def test_promised_statistics_are_there_and_uncached_is_slower(cli: Cli) -> None:
     assert cached["nvdimm.hit_share.page"] == 1 and uncached["nvdimm.hit_share.page"] < 0.3
     assert uncached["throughput.bytes_per_second"] < cached["throughput.bytes_per_second"] / 10
     assert set(uncached) <= {s["name"] for s in cli.json("show", "stats")}
+
+
+def test_every_access_hits_or_none_does(cli: Cli) -> None:
+    shares = [cp.run("nvdimmc-poc", cp.Workload("fio", resident=resident, operations=60))["nvdimm.hit_share.page"] for resident in (True, False)]
+    assert shares == [1, 0]
+    stats = cli.json("run", "nvdimmc-poc", "fio", *SMALL, "--set", "workload.resident=false")["stats"]
+    assert (stats["nvdimm.hit_share.page"], stats["nvdimm.cachefills"]) == (0, 60)
+    # A crash test's file is small unless something is said of it.
+    text = cli("crash", "nvdimmc-poc", "fio", "--every", 50, "--points", 5, "--set", "workload.operations=20", "--set", "workload.resident=true")
+    assert "recovery fails              0" in text and "file_bytes" not in text
+
+
+def test_the_size_of_the_file_is_said_once(cli: Cli) -> None:
+    twice = "workload.file_bytes: does nothing beside workload.resident=false; give one of the two"
+    sets = ["workload.resident=false", "workload.file_bytes=65536"]
+    for given in (sets, sets[::-1]):
+        assert cli.refuses("run", "nvdimmc-poc", "fio", *(f"--set={one}" for one in given)) == f"coreplane: --set {twice}"
+    with pytest.raises(cp.ConfigError, match=twice):
+        cp.Workload("fio", resident=False, file_bytes=65536)
+    assert "give one of unset, true, false" in cli.refuses("run", "nvdimmc-poc", "fio", "--set", "workload.resident=maybe")
 
 
 def test_the_same_work_on_every_kind_of_memory(cli: Cli) -> None:

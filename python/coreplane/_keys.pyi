@@ -501,6 +501,7 @@ class WorkloadKeys(TypedDict, total=False):
     reads_per_store: int
     region: Literal["channels", "controller", "dimm", "own", "shared"]
     relations: int
+    resident: bool | Literal["false", "true", "unset"]
     rw: Literal["read", "write"]
     scale_percent: int
     schedule: Literal["auto", "recorded", "simulated"]

@@ -119,7 +119,7 @@ fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
 fn shortened(args: &CrashArgs, usual: &WorkloadDescription, now: &WorkloadDescription) -> Option<String> {
     let set = |key: &str| args.settings.set.iter().any(|s| s.split('=').next() == Some(key));
     let shown = |w: &WorkloadDescription, p: &protocol::Param| w.settings.get(p.key).map(|v| p.kind.show(v));
-    let changed = now.params.iter().filter(|p| !set(p.key) && shown(usual, p) != shown(now, p));
+    let changed = now.acting().map(|(p, _)| p).filter(|p| !set(p.key) && shown(usual, p) != shown(now, p));
     let all: Vec<String> =
         changed.map(|p| format!("{}={}", p.key, shown(now, p).unwrap_or_default())).collect();
     (!all.is_empty())
@@ -134,8 +134,8 @@ fn shorten(workload: &mut WorkloadDescription) {
     let has = |w: &WorkloadDescription, key: &str| w.params.iter().any(|p| p.key == key);
     if has(workload, "workload.operations") {
         let operations = workload.settings.number("workload.operations").min(OPERATIONS);
-        _ = workload.set("workload.operations", &operations.to_string());
-        _ = workload.set("workload.durable", "true");
+        _ = workload.presume("workload.operations", &operations.to_string());
+        _ = workload.presume("workload.durable", "true");
     }
     let smaller = [
         ("workload.rw", "write"),
@@ -145,7 +145,7 @@ fn shorten(workload: &mut WorkloadDescription) {
     ];
     for (key, value) in smaller {
         if has(workload, key) {
-            _ = workload.set(key, value);
+            _ = workload.presume(key, value);
         }
     }
 }

@@ -329,8 +329,8 @@ fn name(
     for (param, value, _) in machine.rows() {
         all += &format!("{} = {value}\n", param.key);
     }
-    for param in workload.params {
-        all += &format!("{} = {:?}\n", param.key, workload.settings.get(param.key));
+    for (param, value) in workload.acting() {
+        all += &format!("{} = {:?}\n", param.key, Some(value));
     }
     let plain = |text: &str| -> String {
         let last = text.rsplit(['/', ':']).next().unwrap_or(text);

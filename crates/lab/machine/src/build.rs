@@ -9,11 +9,12 @@ use cpu::{Core, Directory};
 use engine::{Engine, Link, Mode, NodeId, PortId};
 use memory::link::{self, LinkPorts, MemoryLink};
 use plug::{Companion, MemoryDevice, MemoryParts, NoDevice, Place, UncachedPort};
-use protocol::{AddressMap, Among, Msg, NearInterface, Node, Settings, ports};
+use protocol::{AddressMap, Among, Msg, NearInterface, Node, PAGE_BYTES, Settings, TURN, ports};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use trace::Replay;
 use units::Dur;
+use workloads::PmCache;
 
 /// A machine with its engine, ready to run.
 pub(crate) struct WiredMachine {
@@ -39,8 +40,8 @@ pub(crate) struct WiredMachine {
     pub(crate) links: Vec<MemoryLink>,
     /// Whether one is a driver, whose tables cores share.
     pub(crate) is_shared: bool,
-    /// Bytes of persistent memory that caches in front of it hold; none where there is no such cache.
-    pub(crate) pm_cache_bytes: Option<u64>,
+    /// What of persistent memory is in caches in front of it; none where there is no such cache.
+    pub(crate) pm_cache: Option<PmCache>,
     /// Bytes of persistent memory, where one memory is all of it and ends.
     pub(crate) pm_bytes: Option<u64>,
     /// A recording that runs on it.
@@ -91,7 +92,8 @@ impl WiredMachine {
                 half
             };
             let place = Place { settings: &entry.settings, cores, index, map, ordering: &half };
-            built.add(index, entry.kind.build(&place).map_err(ConfigError::new)?);
+            let share = map.memory(index).share as u64;
+            built.add(index, share, entry.kind.build(&place).map_err(ConfigError::new)?);
         }
         for nth in 0..map.dram_controllers as u64 {
             let dram = memory::plug::dram(s, nth, map.dram_controllers as u64).map_err(ConfigError::new)?;
@@ -125,7 +127,7 @@ impl WiredMachine {
             may_break: !built.companions.is_empty() || devices_may_fall_silent,
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
             companions: built.companions,
-            pm_cache_bytes: built.cache_bytes,
+            pm_cache: built.cache,
             pm_bytes: built.size_bytes.filter(|_| entries.len() == 1),
             replay: None,
             ends_with_region: false,
@@ -160,7 +162,7 @@ struct Built {
     companions: Vec<(usize, Rc<RefCell<dyn Companion>>)>,
     port: Option<Box<dyn UncachedPort>>,
     offload: Option<NearInterface>,
-    cache_bytes: Option<u64>,
+    cache: Option<PmCache>,
     /// Of the last memory.
     size_bytes: Option<u64>,
 }
@@ -172,18 +174,26 @@ impl Built {
             companions: Vec::new(),
             port: None,
             offload: None,
-            cache_bytes: None,
+            cache: None,
             size_bytes: None,
         }
     }
 
-    fn add(&mut self, index: usize, parts: MemoryParts) {
+    /// Adds a memory to which so many pages of a turn go.
+    fn add(&mut self, index: usize, share: u64, parts: MemoryParts) {
         self.devices.extend(parts.devices);
         self.companions.extend(parts.companion.map(|c| (index, c)));
         self.port = self.port.take().or(parts.port);
         self.offload = self.offload.or(parts.offload);
-        let all = [self.cache_bytes, parts.cache_bytes];
-        self.cache_bytes = all.into_iter().flatten().reduce(|a, b| a + b);
+        let own = parts.cache_bytes.map(|bytes| {
+            let turns = (bytes / PAGE_BYTES).div_ceil(share.max(1));
+            PmCache { bytes, span_bytes: turns * TURN as u64 * PAGE_BYTES }
+        });
+        let both = |a: PmCache, b: PmCache| PmCache {
+            bytes: a.bytes + b.bytes,
+            span_bytes: a.span_bytes.max(b.span_bytes),
+        };
+        self.cache = [self.cache, own].into_iter().flatten().reduce(both);
         self.size_bytes = parts.size_bytes;
     }
 }

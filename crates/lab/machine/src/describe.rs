@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::{Recording, Survey};
-use workloads::{Asked, Crashed, PageStream, Persistent, Visits};
+use workloads::{Asked, Crashed, PageStream, Persistent, PmCache, Visits};
 
 /// Where a key was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct WorkloadDescription {
     pub params: &'static [Param],
     /// Where values come from, where that is not what the table says.
     pub sources: BTreeMap<&'static str, String>,
+    /// Keys that were given.
+    given: BTreeSet<&'static str>,
     pub(crate) source: Source,
     /// A page stream that the user gave.
     pub(crate) pages: Option<Arc<PageStream>>,
@@ -249,6 +251,7 @@ impl WorkloadDescription {
                 settings,
                 params,
                 sources: BTreeMap::new(),
+                given: BTreeSet::new(),
                 source,
                 pages: None,
                 visits: None,
@@ -285,6 +288,7 @@ impl WorkloadDescription {
             settings: Settings::defaults(params),
             params,
             sources: BTreeMap::new(),
+            given: BTreeSet::new(),
             source,
             pages: None,
             visits: None,
@@ -311,10 +315,11 @@ impl WorkloadDescription {
         Ok(WorkloadDescription { name: name.into(), visits: Some(Arc::new(visits)), ..described })
     }
 
-    /// Whether the program can do what its parameters ask for, with a memory of `size` bytes, where that ends.
-    pub(crate) fn check(&self, size: Option<u64>) -> Result<(), ConfigError> {
+    /// Whether the program can do what its parameters ask for, with a memory of `size` bytes, where that ends, and a cache.
+    pub(crate) fn check(&self, size: Option<u64>, cache: Option<PmCache>) -> Result<(), ConfigError> {
         let Some(check) = self.built_in().and_then(|workload| workload.check) else { return Ok(()) };
-        let asked = Asked { settings: &self.settings, memory_bytes: size, pages: self.pages.as_deref() };
+        let (settings, pages) = (&self.settings, self.pages.as_deref());
+        let asked = Asked { settings, memory_bytes: size, cache, pages };
         check(&asked).map_err(ConfigError::new)
     }
 
@@ -426,15 +431,36 @@ impl WorkloadDescription {
     /// Sets one key under `workload.`.
     ///
     /// # Errors
-    /// When the key is unknown to this workload or the value not accepted.
+    /// When the key is unknown to this workload, the value not accepted, or a key that was given does nothing any more.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let key = self.presume(key, value)?;
+        self.given.insert(key);
+        let idle = |p: &&Param| self.given.contains(p.key) && !p.acts_with(&self.settings);
+        let others =
+            |p: &'static Param| p.conditions().map(move |c| (p.key, c.key)).find(|(own, other)| own != other);
+        let Some((idle, other)) = self.params.iter().filter(idle).find_map(others) else { return Ok(()) };
+        let value = self.settings.get(other).map(ToString::to_string).unwrap_or_default();
+        Err(ConfigError::new(format!("{idle}: does nothing beside {other}={value}; give one of the two")))
+    }
+
+    /// Sets one key under `workload.` to what it is unless it is given. The key as the table has it.
+    ///
+    /// # Errors
+    /// When the key is unknown to this workload or the value not accepted.
+    pub fn presume(&mut self, key: &str, value: &str) -> Result<&'static str, ConfigError> {
         let param = find(self.params, key).ok_or_else(|| {
             let e = unknown_key(key, self.params.iter().map(|p| p.key));
             ConfigError::new(format!("workload {}: {e}", self.name))
         })?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.settings.set(param.key, setting);
-        Ok(())
+        Ok(param.key)
+    }
+
+    /// The parameters that act, with their values.
+    pub fn acting(&self) -> impl Iterator<Item = (&'static Param, &Setting)> {
+        let acts = |p: &&Param| p.acts_with(&self.settings);
+        self.params.iter().filter(acts).filter_map(|p| Some((p, self.settings.get(p.key)?)))
     }
 }
 

@@ -130,10 +130,11 @@ impl Report {
                 Some((p.key.to_string(), crate::describe::json(value, &shown)))
             })
             .chain(self.description.memory_rows().into_iter().map(|row| (row.key, row.value.into())))
-            .chain(self.workload_description.params.iter().filter_map(|p| {
-                let value = self.workload_description.settings.get(p.key)?;
-                Some((p.key.to_string(), crate::describe::json(value, &p.kind.show(value))))
-            }))
+            .chain(
+                self.workload_description
+                    .acting()
+                    .map(|(p, value)| (p.key.to_string(), crate::describe::json(value, &p.kind.show(value)))),
+            )
             .collect();
         let mut all = json!({
             "machine": self.machine,

@@ -87,7 +87,7 @@ impl WiredMachine {
         let bounds = workload.recording().map_or(0, |recording| recording.counts().kind(Kind::Region));
         let mode = if bounds > 0 && threads > 1 { Mode::Reference } else { options.mode };
         let mut m = WiredMachine::build(&counts, cores, mode)?;
-        workload.check(m.pm_bytes)?;
+        workload.check(m.pm_bytes, m.pm_cache)?;
         m.load(machine, workload, threads, options)?;
         Ok(m)
     }
@@ -129,7 +129,7 @@ impl WiredMachine {
         };
         self.replay.clone_from(&replay);
         self.work = Work::of(workload);
-        let (pm_cache_bytes, near) = (self.pm_cache_bytes, self.offload);
+        let (pm_cache, near) = (self.pm_cache, self.offload);
         let rate = machine.settings.number("cpu.clock_mhz") * machine.settings.number("cpu.ipc");
         let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
         let shares = companions.iter().any(|c| c.borrow().is_shared());
@@ -141,7 +141,7 @@ impl WiredMachine {
                 (Source::BuiltIn(built_in), _) => {
                     let settings = Rc::clone(&settings);
                     let mut context = Context::new(cpu(core), thread, threads, settings, options.seed);
-                    context.pm_cache_bytes = pm_cache_bytes;
+                    context.pm_cache = pm_cache;
                     context.near = near;
                     context.rate = rate;
                     context.pages.clone_from(&workload.pages);

@@ -103,6 +103,10 @@ fn property(param: &Param) -> Value {
         }
         Kind::Nanoseconds { .. } => json!({"type": ["number", "string"]}),
         Kind::Bytes { .. } => json!({"type": ["integer", "string"]}),
+        // As TOML and Python say it.
+        Kind::Choice(words) if words.contains(&"true") => {
+            json!({"anyOf": [{"type": "boolean"}, {"enum": words}]})
+        }
         Kind::Choice(words) => json!({"enum": words}),
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Text => json!({"type": "string"}),

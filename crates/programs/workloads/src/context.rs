@@ -84,6 +84,15 @@ impl Arena {
     }
 }
 
+/// A DRAM cache in front of persistent memory, or one in front of each of several memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PmCache {
+    /// Bytes that are in them at once.
+    pub bytes: u64,
+    /// Bytes one after the other of which each has as many as it holds.
+    pub span_bytes: u64,
+}
+
 /// What a thread has.
 #[derive(Clone)]
 pub struct Context {
@@ -99,8 +108,8 @@ pub struct Context {
     pub dram: Arena,
     /// The parameters of the workload.
     pub settings: Rc<Settings>,
-    /// Bytes of persistent memory that a DRAM cache in front of it holds; none where there is no such cache.
-    pub pm_cache_bytes: Option<u64>,
+    /// What of persistent memory is in a DRAM cache in front of it; none where there is no such cache.
+    pub pm_cache: Option<PmCache>,
     /// Devices that take crash consistency over; none where programs do it themselves.
     pub near: Option<NearInterface>,
     /// A recorded page stream that the user gave.
@@ -122,7 +131,7 @@ impl Context {
             pm,
             dram,
             settings,
-            pm_cache_bytes: None,
+            pm_cache: None,
             near: None,
             pages: None,
             rate: 3_000_000,

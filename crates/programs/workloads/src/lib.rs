@@ -23,7 +23,7 @@ pub use self::shared::{
     Broken, Host, Left, Membership, SHARED_WORKLOADS, SharedWorkload, find_shared, programs,
 };
 pub use catalogue::{WORKLOADS, find};
-pub use context::{Arena, ArenaFull, Context, Layout, within_arenas};
+pub use context::{Arena, ArenaFull, Context, Layout, PmCache, within_arenas};
 pub use page_programs::{PAGE_WORKLOADS, PageContext, PageWorkload, Phase, Visits, find_pages};
 pub use pages::{PageStream, Query};
 pub use recovery::{Crashed, Persistent, Recover};

@@ -1,7 +1,7 @@
 //! What a workload says of itself: its name, what it does, its parameters, its program. Each stands in its own file.
 
 use crate::Program;
-use crate::context::Context;
+use crate::context::{Context, PmCache};
 use crate::pages::PageStream;
 use crate::recovery::Recover;
 pub(crate) use params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, PowerOfTwo, Text};
@@ -36,6 +36,8 @@ pub struct Asked<'a> {
     pub settings: &'a Settings,
     /// Bytes of its memory, where that ends.
     pub memory_bytes: Option<u64>,
+    /// What of that is in a DRAM cache in front of it; none where there is no such cache.
+    pub cache: Option<PmCache>,
     /// The recorded pages that it runs on, where some are given.
     pub pages: Option<&'a PageStream>,
 }
@@ -50,10 +52,11 @@ impl std::fmt::Debug for Workload {
 pub(crate) const THREAD_MIB: params::Kind = PowerOfTwo { min: 64, max: 1024 };
 
 /// The parameters of a workload, under `workload.`: with four threads, with others, or of a workload on the persistent-memory
-/// library, whose rows are the same for all but the computation around an operation.
+/// library, whose rows are the same for all but the computation around an operation. A row may end with the values of others
+/// with which it acts.
 macro_rules! params {
-    ($($key:literal $kind:expr, $default:literal, $source:expr, $meaning:literal;)*) => {
-        params! { threads "4", "artifact"; $($key $kind, $default, $source, $meaning;)* }
+    ($($key:literal $kind:expr, $default:literal, $source:expr, $meaning:literal $(, $acts:literal)?;)*) => {
+        params! { threads "4", "artifact"; $($key $kind, $default, $source, $meaning $(, $acts)?;)* }
     };
     (library $think:literal; $($key:literal $kind:expr, $default:literal, $source:literal, $meaning:literal;)*) => {
         params! {
@@ -71,7 +74,7 @@ macro_rules! params {
             "bug" $crate::workload::Choice(crate::pm::BUGS), "none", "open none: what is asked of the program", "a mistake seeded in the library; see docs/models/nearpm.md";
         }
     };
-    (threads $threads:literal, $from:literal; $($key:literal $kind:expr, $default:literal, $source:expr, $meaning:literal;)*) => {
+    (threads $threads:literal, $from:literal; $($key:literal $kind:expr, $default:literal, $source:expr, $meaning:literal $(, $acts:literal)?;)*) => {
         &[
             $crate::workload::Param {
                 key: "workload.threads",
@@ -87,7 +90,7 @@ macro_rules! params {
                 default: $default,
                 source: $source,
                 meaning: $meaning,
-                acts: "",
+                acts: concat!("" $(, $acts)?),
             }),*
         ]
     };

@@ -196,6 +196,25 @@ fn what_cannot_be_names_the_key_and_its_bound() {
         ]),
         "workload.file_bytes = 4096: the file takes 1572864 bytes, and the memory has 1048576"
     );
+    assert_eq!(
+        wrong(&[("nvdimm.capacity_mib", "16"), ("workload.resident", "false")]),
+        "workload.resident = false: a page for each operation (workload.operations, workload.block_size) takes 8192000 bytes, what replaces them 15728640, and the memory has 16777216"
+    );
+    assert_eq!(
+        wrong(&[
+            ("nvdimm.slots_mib", "1"),
+            ("workload.resident", "true"),
+            ("workload.block_size", "524288"),
+            ("workload.threads", "3")
+        ]),
+        "workload.resident = true: a block of each thread (workload.block_size, workload.threads) takes 1572864 bytes in all, and the DRAM cache has 1048576"
+    );
+    let without_cache =
+        ran("nvdimmc-baseline", "fio", &[("nvdimm.capacity_mib", "4"), ("workload.resident", "true")]);
+    assert_eq!(
+        without_cache.err().unwrap().to_string(),
+        "workload.resident = true: the file takes 8388608 bytes, and the memory has 4194304; give workload.file_bytes in its place"
+    );
     let beyond = violation("stream", &[("nvdimm.capacity_mib", "1")]);
     assert!(beyond.ends_with("of a device of 1 MiB (nvdimm.capacity_mib)"), "{beyond}");
 }

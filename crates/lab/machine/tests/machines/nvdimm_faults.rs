@@ -113,3 +113,53 @@ fn a_large_file_is_one_on_any_machine() {
         assert_eq!(report.get("cpu.bytes_moved"), Some(100.0 * 4096.0), "{machine}");
     }
 }
+
+type Changes = &'static [(&'static str, &'static str)];
+
+#[test]
+fn every_access_hits_or_none_does_where_that_is_asked_for() {
+    let few = [("nvdimm.slots_mib", "1"), ("workload.operations", "30")];
+    let ran = |machine: &str, changes: &[(&str, &str)], resident| {
+        let report = fio(machine, &[&few, changes, &[("workload.resident", resident)]].concat());
+        ["nvdimm.hit_share.page", "nvdimm.faults"].map(|name| report.get(name))
+    };
+    assert_eq!(ran("nvdimmc-poc", &[], "false"), [Some(0.0), Some(30.0)]);
+    // A page that was asked for ahead has missed, and is there when it is read: each misses once.
+    let cases: [(&str, Changes, f64); 8] = [
+        ("nvdimmc-poc@pram", &[("workload.pattern", "sequential")], 30.0),
+        ("nvdimmc-hypothetical", &[("workload.rw", "write")], 30.0),
+        ("nvdimmc-poc", &[("workload.rw", "write"), ("workload.block_size", "512")], 30.0),
+        ("nvdimmc-poc", &[("workload.block_size", "16384"), ("workload.threads", "3")], 120.0),
+        ("nvdimmc-poc", &[("workload.block_size", "320"), ("workload.threads", "7")], 30.0),
+        ("nvdimmc-poc", &[("workload.depth", "4")], 30.0),
+        ("nvdimmc-poc", &[("nvdimm.replacement", "lru")], 30.0),
+        ("nvdimmc-poc", &[("nvdimm.replacement", "clock")], 30.0),
+    ];
+    for (machine, changes, pages) in cases {
+        assert_eq!(ran(machine, changes, "true"), [Some(1.0), Some(0.0)], "{machine}, {changes:?}");
+        assert_eq!(ran(machine, changes, "false")[1], Some(pages), "{machine}, {changes:?}");
+    }
+}
+
+#[test]
+fn several_memories_hold_none_of_what_is_not_to_hit() {
+    for (machine, own) in [("compose-nvdimmc-x2", 60.0), ("compose-nvdimmc-pm", 45.0)] {
+        let few = [("nvdimm.slots_mib", "1"), ("workload.operations", "60")];
+        let faults = |resident| {
+            let report = fio(machine, &[&few[..], &[("workload.resident", resident)]].concat());
+            report.stats.iter().filter(|s| s.name.ends_with("nvdimm.faults")).map(|s| s.value).sum::<f64>()
+        };
+        assert_eq!((faults("true"), faults("false")), (0.0, own), "{machine}");
+    }
+}
+
+#[test]
+fn what_says_how_large_the_file_is_stands_among_what_acted() {
+    let acted = |sets: &[(&str, &str)]| {
+        let report = fio("nvdimmc-poc", &[&[("workload.operations", "4")], sets].concat()).to_json();
+        ["resident", "file_bytes"].map(|key| report["configuration"][format!("workload.{key}")].clone())
+    };
+    assert_eq!(acted(&[]), [serde_json::Value::Null, 8_388_608.into()]);
+    assert_eq!(acted(&[("workload.resident", "unset")]), acted(&[]));
+    assert_eq!(acted(&[("workload.resident", "true")]), ["true".into(), serde_json::Value::Null]);
+}

@@ -3,12 +3,13 @@
 //! Every word of a block tells its block, how often that was written, and its place. Each thread has a part of the file
 //! of its own, and visits every block once before it comes to one again (fio's random map). The file is laid out first, in
 //! its order, and mapped then: the first touch of a page is a fault where a kernel maps pages one by one. Of a file larger
-//! than the cache its last part is in there when the visits begin, and hits until misses have replaced it.
+//! than the cache its last part is in there when the visits begin, and hits until misses have replaced it. Where none is to
+//! hit, each block has pages of its own, and what lies behind them goes through the cache before the visits begin.
 
-use crate::context::Context;
+use crate::context::{Context, PmCache};
 use crate::recovery::{Crashed, Persistent};
 use crate::sync;
-use crate::words::{DIRECTION, Direction, ORDER, Order};
+use crate::words::{DIRECTION, Direction, ORDER, Order, RESIDENT, Resident};
 use crate::workload::{Asked, Bytes, Count, Flag, Multiple, N, Nanoseconds, Workload, params};
 use protocol::{PM_BASE, Settings};
 use units::{Dur, Random};
@@ -23,7 +24,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NVDIMM-C §VII-B2", "bytes of a block";
         "pattern" ORDER, "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
         "rw" DIRECTION, "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
-        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file; of one that is larger than a DRAM cache not every access hits";
+        "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file; of one that is larger than a DRAM cache not every access hits", "workload.resident=unset";
+        "resident" RESIDENT, "unset", "open unset: what is asked of the program", "in place of workload.file_bytes: true, a file of 8 MiB, or of the DRAM cache where that is smaller, in which every access hits; false, pages of its own for each operation, of which none is there", "workload.resident!=unset";
         "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
         "durable" Flag, "true", "datasheet: fio's libpmem engine, pmem_persist", "each block that is written ends with a dfence";
         "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "150", "measured: fio 3.33 with its null engine, 125 to 170 ns whatever the block", "time of fio for each block";
@@ -38,27 +40,74 @@ const PAGE: u64 = 4096;
 /// In place of how often a block was written: an I/O error came in between.
 const UNKNOWN: u64 = u64::MAX;
 
-/// A file is no larger than the memory.
+/// A file is no larger than the memory, nor than a cache that is to hold all of it.
 fn fits(asked: &Asked<'_>) -> Result<(), String> {
-    let threads = asked.settings.number("workload.threads");
-    let (file, memory) =
-        (Job::part(asked.settings, threads).1 * threads, asked.memory_bytes.unwrap_or(u64::MAX));
-    if file > memory {
-        let given = asked.settings.number("workload.file_bytes");
-        return Err(format!(
-            "workload.file_bytes = {given}: the file takes {file} bytes, and the memory has {memory}"
-        ));
+    let s = asked.settings;
+    let threads = s.number("workload.threads");
+    let file = Parts::of(s, threads, asked.cache).bytes * threads;
+    let memory = asked.memory_bytes.unwrap_or(u64::MAX);
+    let behind = asked.cache.map_or(0, |cache| cache.span_bytes);
+    match (s.read("workload.resident"), asked.cache) {
+        (Resident::True, Some(cache)) if file > cache.bytes => Err(format!(
+            "workload.resident = true: a block of each thread (workload.block_size, workload.threads) takes {file} bytes in all, and the DRAM cache has {}",
+            cache.bytes
+        )),
+        (Resident::False, _) if file.saturating_add(behind) > memory => Err(format!(
+            "workload.resident = false: a page for each operation (workload.operations, workload.block_size) takes {file} bytes, what replaces them {behind}, and the memory has {memory}"
+        )),
+        (Resident::Unset, _) if file > memory => {
+            let given = s.number("workload.file_bytes");
+            Err(format!(
+                "workload.file_bytes = {given}: the file takes {file} bytes, and the memory has {memory}"
+            ))
+        }
+        (Resident::True, _) if file > memory => Err(format!(
+            "workload.resident = true: the file takes {file} bytes, and the memory has {memory}; give workload.file_bytes in its place"
+        )),
+        (Resident::Unset | Resident::True | Resident::False, _) => Ok(()),
     }
-    Ok(())
+}
+
+/// How a file is divided among threads.
+struct Parts {
+    /// Blocks of each thread.
+    blocks: u64,
+    /// From one block to the next.
+    stride: u64,
+    /// What the blocks of a thread take, in whole pages.
+    bytes: u64,
+}
+
+impl Parts {
+    fn of(s: &Settings, threads: u64, cache: Option<PmCache>) -> Parts {
+        let (block, file) = (s.number("workload.block_size"), s.number("workload.file_bytes"));
+        let (stride, blocks) = match s.read("workload.resident") {
+            Resident::Unset => (block, file / threads / block),
+            // Of whole pages, or the last ones of several threads would have no place in the cache.
+            Resident::True => {
+                let held = cache.map_or(file, |cache| cache.bytes.min(file));
+                (block, held / threads / PAGE * PAGE / block)
+            }
+            // A page that is visited once is never there.
+            Resident::False => {
+                (block.next_multiple_of(PAGE), s.number("workload.operations").div_ceil(threads))
+            }
+        };
+        let blocks = blocks.max(1);
+        Parts { blocks, stride, bytes: (blocks * stride).next_multiple_of(PAGE) }
+    }
 }
 
 /// What a thread does.
 struct Job {
-    /// Bytes of a block.
+    /// Bytes of a block, and from one to the next.
     block: u64,
+    stride: u64,
     /// The thread's part of the file.
     base: u64,
     blocks: u64,
+    /// Where the parts of all threads end.
+    end: u64,
     /// Which it visits, in order, and over again from the first on.
     order: Vec<u32>,
     operations: u64,
@@ -66,11 +115,11 @@ struct Job {
 }
 
 impl Job {
-    fn new(s: &Settings, thread: u64, threads: u64, mut random: Random) -> Job {
+    fn new(s: &Settings, thread: u64, threads: u64, cache: Option<PmCache>, mut random: Random) -> Job {
         let total = s.number("workload.operations");
         let operations = total / threads + u64::from(thread < total % threads);
         let block = s.number("workload.block_size");
-        let (blocks, part) = Job::part(s, threads);
+        let Parts { blocks, stride, bytes } = Parts::of(s, threads, cache);
         let mut order: Vec<u32> = (0..blocks as u32).collect();
         if s.read::<Order>("workload.pattern") == Order::Random {
             for n in (1..order.len()).rev() {
@@ -78,14 +127,8 @@ impl Job {
             }
         }
         let writes = s.read::<Direction>("workload.rw") == Direction::Write;
-        Job { block, base: PM_BASE + thread * part, blocks, order, operations, writes }
-    }
-
-    /// Blocks of each of so many threads, and the bytes that they take.
-    fn part(s: &Settings, threads: u64) -> (u64, u64) {
-        let block = s.number("workload.block_size");
-        let blocks = (s.number("workload.file_bytes") / threads / block).max(1);
-        (blocks, (blocks * block).next_multiple_of(PAGE))
+        let (base, end) = (PM_BASE + thread * bytes, PM_BASE + threads * bytes);
+        Job { block, stride, base, blocks, end, order, operations, writes }
     }
 
     fn block_of(&self, operation: u64) -> u64 {
@@ -93,7 +136,7 @@ impl Job {
     }
 
     fn address(&self, block: u64) -> u64 {
-        self.base + block * self.block
+        self.base + block * self.stride
     }
 
     /// Of each block whether an operation comes to it.
@@ -112,12 +155,18 @@ fn word(block: u64, times: u64, at: u64) -> u64 {
 pub(crate) async fn run(c: Context) {
     let s = &c.settings;
     c.cpu.catches_io_errors();
-    let job = Job::new(s, c.thread as u64, c.threads as u64, c.random());
+    let job = Job::new(s, c.thread as u64, c.threads as u64, c.pm_cache, c.random());
     let mut times = lay_out(&c, &job).await;
     c.cpu.dfence().await;
     sync::barrier_asleep(&c, 1).await;
+    let is_replaced = s.read::<Resident>("workload.resident") == Resident::False;
+    if is_replaced {
+        replace(&c, job.end).await;
+        c.cpu.dfence().await;
+        sync::barrier_asleep(&c, 2).await;
+    }
     c.cpu.maps_anew();
-    sync::start_after(&c, 2).await;
+    sync::start_after(&c, 2 + u64::from(is_replaced)).await;
     let (depth, mut varies) = (s.number("workload.depth"), Random::new(c.thread as u64, 1));
     let mut software = |key: &str| {
         // Half to one and a half times, or the program would fall into step with the refresh.
@@ -206,7 +255,8 @@ async fn read(c: &Context, job: &Job, block: u64, times: u64) -> bool {
 /// never been written, and are not. How often each block was written.
 async fn lay_out(c: &Context, job: &Job) -> Vec<u64> {
     let mut times = vec![1; job.blocks as usize];
-    let remains = job.address(job.blocks).saturating_sub(c.pm_cache_bytes.unwrap_or(0) / c.threads as u64);
+    let cached = c.pm_cache.map_or(0, |cache| cache.bytes);
+    let remains = job.address(job.blocks).saturating_sub(cached / c.threads as u64);
     for (block, visited) in (0..).zip(job.visited()) {
         if visited {
             if !write(c, job, block, 1).await {
@@ -219,14 +269,26 @@ async fn lay_out(c: &Context, job: &Job) -> Vec<u64> {
             if page < remains {
                 continue;
             }
-            for at in (page - address) / 8..(page - address) / 8 + 8 {
-                c.cpu.store_nontemporal(address + at * 8, word(block, 1, at)).await;
-            }
-            // Nobody reads this one.
-            c.cpu.take_io_error();
+            change(c, page, block, (page - address) / 8).await;
         }
     }
     times
+}
+
+/// Writes the first line of a page that nobody reads.
+async fn change(c: &Context, page: u64, block: u64, at: u64) {
+    for n in 0..8 {
+        c.cpu.store_nontemporal(page + n * 8, word(block, 1, at + n)).await;
+    }
+    c.cpu.take_io_error();
+}
+
+/// Brings as many pages into a cache as it holds, from `first` on, each thread its share: nothing else is in it then.
+async fn replace(c: &Context, first: u64) {
+    let pages = c.pm_cache.map_or(0, |cache| cache.span_bytes / PAGE);
+    for page in (c.thread as u64..pages).step_by(c.threads) {
+        change(c, first + page * PAGE, 0, 0).await;
+    }
 }
 
 /// Every block that an operation comes to holds what was written last; the one under way may hold the time before in some words.
@@ -234,7 +296,8 @@ pub(crate) fn recover(memory: &mut dyn Persistent, crashed: &Crashed<'_>) -> Res
     let threads = crashed.threads() as u64;
     for thread in 0..threads {
         let random = crashed.random(thread as usize);
-        let job = Job::new(crashed.settings, thread, threads, random);
+        // A file that is cut is no larger than a cache.
+        let job = Job::new(crashed.settings, thread, threads, None, random);
         let ended = crashed.ended[thread as usize];
         let mut times = vec![1; job.blocks as usize];
         let done = |operations: u64| (0..operations).filter(|_| job.writes).map(|o| job.block_of(o));
