@@ -50,9 +50,9 @@ def compare(
 ) -> Comparison:
     """Simulates ``workload`` on each machine of ``on``; speedups are against ``baseline``, the first unless said.
 
-    Machines that would have one name get their changes in it. ``bands`` and ``runs`` are as in ``run``; a parameter is varied
-    on all machines alike. Raises ConfigError as ``run`` does, and when the machines
-    simulate different things, so that their times cannot be compared.
+    Machines that would have one name get their changes in it, files their path; ``baseline`` is one of ``on``, or its name.
+    ``bands`` and ``runs`` are as in ``run``; a parameter is varied on all machines alike. Raises ConfigError as ``run`` does, and
+    when the machines simulate different things, so that their times cannot be compared.
     """
     given = [machine_of(machine) for machine in _several(on)]
     if not given:
@@ -397,31 +397,40 @@ def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
     # A name is a sequence too, of letters.
     accept(isinstance(on, Machine | str | os.PathLike | Iterable), f"on is a machine or a list of machines, not {on!r}")
     listed = [on] if isinstance(on, Machine | str | os.PathLike) else list(on)
-    return [machine for given in listed for machine in (_family() if given == "family" else [given])]
+    return [machine for given in listed for machine in (_family_beside(listed) if given == "family" else [given])]
 
 
-def _family() -> list[AMachine]:
-    """Every machine that differs from the usual one in its ordering alone."""
-    return list(_core.listing("family"))
+def _family_beside(listed: list[AMachine]) -> list[AMachine]:
+    """Every machine that differs from the usual one in its ordering alone, without those that are listed themselves, unchanged."""
+    named = [machine for machine in listed if not isinstance(machine, Machine)]
+    beside = {os.fspath(machine) for machine in named} | {machine.source for machine in listed if isinstance(machine, Machine) and machine.name == machine.source and not machine.changes}
+    return [name for name in _core.listing("family") if name not in beside]
 
 
 def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | None) -> int:
-    """The number of the baseline: by name, or the machine itself; the first unless said."""
+    """The number of the baseline: by name, as it was given, or the machine itself; the first unless said."""
     names = [machine.name for machine in machines]
     if baseline is None:
         return 0
     if isinstance(baseline, Machine) and baseline in given:
         return given.index(baseline)
     name = baseline.name if isinstance(baseline, Machine) else os.fspath(baseline)
-    if name not in names:
+    if name in names:
+        return names.index(name)
+    # A file by its path, as machines are given.
+    as_given = [index for index, machine in enumerate(given) if machine.source == name and not machine.changes]
+    if not as_given:
         raise _core.ConfigError(f"baseline {name}: is not among {', '.join(names)}")
-    return names.index(name)
+    return as_given[0]
 
 
 def _distinct(machines: list[Machine]) -> list[Machine]:
-    """The machines, each with a name of its own."""
-    names = Counter(machine.name for machine in machines)
-    changed = [machine.named_by_changes() if names[machine.name] > 1 and machine.changes else machine for machine in machines]
+    """The machines, each with a name of its own: the path of its file where another source has that name, and its changes where the same one has."""
+    sources = {(machine.name, machine.source) for machine in machines}
+    shared = Counter(name for name, _ in sources)
+    by_path = [machine.named_by_path() if shared[machine.name] > 1 else machine for machine in machines]
+    names = Counter(machine.name for machine in by_path)
+    changed = [machine.named_by_changes() if names[machine.name] > 1 and machine.changes else machine for machine in by_path]
     again = Counter(machine.name for machine in changed)
     twice = [name for name, times in again.items() if times > 1]
     if twice:

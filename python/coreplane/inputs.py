@@ -83,6 +83,10 @@ class Machine:
         """The same, with its changes in its name."""
         return _machine_again(self.source, self.settings, self.memories, f"{self.name} {self.changes}")
 
+    def named_by_path(self) -> "Machine":
+        """The same, called as it was given, which of a file is its path; what has a label keeps it."""
+        return self if self._label is not None else _machine_again(self.source, self.settings, self.memories, self.source)
+
     @property
     def changes(self) -> str:
         """What differs from its source, in words."""

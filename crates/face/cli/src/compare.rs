@@ -6,6 +6,7 @@ use crate::apart::Apart;
 use crate::args::CompareArgs;
 use crate::bands::{self, Ended, Here, Make, Runs};
 use crate::columns::{self, shown};
+use crate::compared_machines;
 use crate::designs;
 use crate::interrupt;
 use crate::kept::KeptRuns;
@@ -20,42 +21,17 @@ use machine::{Description, Report, RunOptions, STATISTICS, StatisticInfo, Worklo
 use serde_json::{Value, json};
 use trace::tables::StatisticRow;
 
-/// The word for every machine that differs in its ordering alone.
-const FAMILY: &str = "family";
-
-/// The machines that were asked for, the family's among them where that word was.
-fn machines(on: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for name in on {
-        let named = if name == FAMILY { machine::family() } else { vec![name.as_str()] };
-        let family = name == FAMILY;
-        all.extend(named.into_iter().map(String::from).filter(|n| !family || !on.contains(n)));
-    }
-    all
-}
-
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let on = &machines(&args.on);
-    if on.iter().any(String::is_empty) {
-        let text =
-            "--on: a name is empty; give machines, separated by commas (coreplane show machines lists them)";
-        return Err(Failure::BadInput(text.into()));
-    }
-    if let Some(name) = machine::twice(on) {
-        let text = format!("--on {}: {name} is there twice; give each machine once", on.join(","));
-        return Err(Failure::BadInput(text));
-    }
-    let baseline = args.baseline.as_deref().unwrap_or(&on[0]);
-    let index = on.iter().position(|m| m == baseline).ok_or_else(|| {
-        Failure::BadInput(format!("--baseline {baseline}: is not among --on {}", on.join(",")))
-    })?;
-    let mut jobs = Vec::new();
+    let asked = compared_machines::asked(&args.on)?;
+    let machines: Result<Vec<_>, _> = asked.iter().map(|name| output::machine(name)).collect();
+    let mut machines = machines?;
+    let on = &compared_machines::told_apart(&asked, &mut machines);
+    let index = compared_machines::base(args.baseline.as_deref(), &asked, on)?;
+    let baseline = on[index].as_str();
     let shown = progress::reading(&args.common, &args.workload);
     let workloads = bands::workloads(&args.workload)?;
     drop(shown);
-    for name in on {
-        jobs.push((output::machine(name)?, workloads.clone()));
-    }
+    let mut jobs: Vec<_> = machines.into_iter().map(|machine| (machine, workloads.clone())).collect();
     output::apply_all(&args.settings, &mut jobs)?;
     bands::say(&args.common, &bands::remarks(jobs.iter().map(|(machine, _)| machine), &workloads));
     let ends = !args.no_bands && !args.bands;
@@ -95,7 +71,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     let mut all = json!({"workload": args.workload, "baseline": baseline, "machines": rows});
-    let designs = if args.on.iter().any(|name| name == FAMILY) { designs::of(on, &runs) } else { Vec::new() };
+    let designs = if args.on.iter().any(|name| name == compared_machines::FAMILY) {
+        designs::of(on, &runs)
+    } else {
+        Vec::new()
+    };
     if !designs.is_empty() {
         all["tables"] = designs.iter().map(Grid::to_json).collect();
     }

@@ -26,6 +26,7 @@ pub mod calls;
 mod cc;
 mod columns;
 mod compare;
+mod compared_machines;
 mod crash;
 mod crash_check;
 mod crash_files;
