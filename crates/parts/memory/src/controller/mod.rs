@@ -431,15 +431,13 @@ impl Controller {
         Some(read)
     }
 
-    /// Where requests come in by chance, those that are in already and ask for the block that has just been read go
-    /// first.
+    /// Where requests come in by chance, those that are in and ask for the block that has just been read go first.
     fn bring_forward(&mut self, line: Line) {
         let Admission::ByChance { window, .. } = self.spec.admission else { return };
         for index in self.answered..window.min(self.reads.len()) {
             if self.reads[index].line.0 / BLOCK_LINES == line.0 / BLOCK_LINES {
                 // The others stay in turn.
-                let read = self.reads.remove(index);
-                read.into_iter().for_each(|read| self.reads.insert(self.answered, read));
+                self.reads.make_contiguous()[self.answered..=index].rotate_right(1);
                 self.answered += 1;
             }
         }
