@@ -35,13 +35,13 @@ def speedups(data: dict[str, Any]) -> alt.Chart | alt.LayerChart:
     """Speedup over the baseline, a bar a machine with its number under its name; bands, where there are any, are lines on a layer of their own."""
     rows = [{"machine": r["machine"], "speedup": r["speedup"]} for r in data["machines"]]
     names = [r["machine"] for r in rows]
-    # Numbers on bars would be a second layer, and under the names no band crosses them.
-    numbers = json.dumps({r["machine"]: f"{r['speedup']:.2f}" for r in rows})
+    # Numbers on bars would be a second layer, and under the names no band crosses them. Names have a line a word, or they overlap.
+    lines = json.dumps({r["machine"]: [*r["machine"].replace(" = ", "=").split(), f"{r['speedup']:.2f}"] for r in rows})
     bars = (
         alt.Chart(pl.DataFrame(rows))
         .mark_bar()
         .encode(
-            x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0, labelExpr=f"[datum.label, {numbers}[datum.label]]")),
+            x=alt.X("machine:N", sort=names, title=None, axis=alt.Axis(labelAngle=0, labelExpr=f"{lines}[datum.label]")),
             y=alt.Y("speedup:Q", title=f"speedup over {data['baseline']}"),
             color=colour(names).legend(None),
         )
