@@ -75,6 +75,8 @@ struct Reader<'a> {
     facts: Facts,
     /// For each thread: files of which it flushed something, or stored past the caches, since its last fence.
     flushed: Vec<BTreeSet<u32>>,
+    /// Files that were made without a name, and have none yet.
+    nameless: BTreeSet<u32>,
     /// Records of each thread so far.
     records: Vec<u64>,
 }
@@ -88,6 +90,7 @@ impl Facts {
             space: Space::new(),
             facts: Facts::default(),
             flushed: vec![BTreeSet::new(); recording.threads()],
+            nameless: about.files.keys().copied().filter(|n| about.is_made_nameless(*n)).collect(),
             records: vec![0; recording.threads()],
         };
         for record in recording.in_order() {
@@ -218,6 +221,9 @@ impl Reader<'_> {
     }
 
     fn is_there(&mut self, file: u32, thread: usize) {
+        if self.nameless.contains(&file) {
+            return;
+        }
         let nth = self.records[thread];
         self.file(file).there.get_or_insert((thread, nth));
     }
@@ -232,9 +238,12 @@ impl Reader<'_> {
         if let Some(Call::Msync | Call::Fdatasync | Call::Fsync | Call::Sync | Call::SyncFolder) = call {
             self.facts.syncs += 1;
             let nth = self.records[thread];
-            for file in self.facts.files.values_mut() {
+            for (_, file) in self.facts.files.iter_mut().filter(|(n, _)| !self.nameless.contains(n)) {
                 file.there.get_or_insert((thread, nth));
             }
+        }
+        if let (Some(Call::Link), Some((file, _))) = (call, place) {
+            self.nameless.remove(&file);
         }
         match call.map(Call::syncs) {
             Some(Syncs::Range | Syncs::File) => {

@@ -122,6 +122,8 @@ struct Recorder {
     sizes: Vec<u64>,
     /// Files of which a change of name or size was seen, or a store.
     touched: Vec<bool>,
+    /// Files that were made without a name, and have none yet.
+    nameless: Vec<bool>,
     /// The place of each thread's last call.
     calls: Vec<u32>,
     /// Who wrote a line last, and who read it since. Of one thread nobody asks.
@@ -142,6 +144,7 @@ impl Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
             touched: vec![false; files.len()],
+            nameless: files.iter().map(|f| about.is_made_nameless(f.number)).collect(),
             files,
             contents: None,
             out: VecDeque::new(),
@@ -277,8 +280,8 @@ impl Recorder {
         if self.there {
             return;
         }
-        let file = self.space.place(address).and_then(file_of).map(|f| f.0);
-        if file.is_some() && file == self.what.image {
+        let file = self.space.place(address).and_then(|place| self.file(place));
+        if file.is_some_and(|f| Some(self.files[f].number) == self.what.image && !self.nameless[f]) {
             self.there = true;
             self.begins();
         }
@@ -378,7 +381,8 @@ impl Recorder {
         self.note(Kind::Sync, address, bytes, 0, r.thread, site);
         let exists = |f: &FileState| Some(f.number) == self.what.image;
         let image = self.files.iter().position(exists);
-        let created = image.is_some_and(|f| self.touched[f] || !self.files[f].names.is_empty());
+        let is_made = |f: usize| self.touched[f] && !self.nameless[f] || !self.files[f].names.is_empty();
+        let created = image.is_some_and(is_made);
         if !self.there && created {
             self.there = true;
             self.begins();
@@ -387,6 +391,7 @@ impl Recorder {
 
     fn change(&mut self, r: &Record, change: Change, site: SiteId) {
         self.touched[change.file] = true;
+        self.nameless[change.file] &= !matches!(change.what, What::Link(_));
         self.note(Kind::Change, 0, self.changes, 0, r.thread, site);
         self.changes += 1;
         if let Some(happened) = self.out.back_mut() {

@@ -275,6 +275,24 @@ fn a_sync_of_one_file_leaves_the_other_pending() {
     }
 }
 
+/// A file that is made without a name is there once the folder is synced in which it has one, and no sooner.
+#[test]
+fn power_does_not_fail_before_a_file_has_its_first_name() {
+    let mut p = Program::default();
+    p.trace.about.files.insert(0, File { identity: "8:0".into(), path: String::new(), bytes: 0 });
+    p.trace.about.names.insert(1, "/d/f0".into());
+    p.pwrite(0, 0, 7).call(Call::Fsync, file_address(0, 0), 0);
+    p.call(Call::Link, file_address(0, 0), 1).call(Call::SyncFolder, 0, 0).mark(1);
+    let names = |i: &Candidate<'_>| (i.acknowledged(), i.files()[0].names.concat(), word(i, 0, 0));
+    for model in MODELS {
+        let there = (1, "/d/f0".to_string(), Some(7));
+        assert_eq!(seen(&p.log(), model, names), BTreeSet::from([there]), "{model:?}");
+    }
+    let recording = Recording::of_trace(p.trace).unwrap();
+    // The sync of the folder is the thread's fifth record.
+    assert_eq!(Facts::of(&recording).files[&0].there, Some((0, 5)));
+}
+
 /// Files 0 and 1; the second is renamed over the first, which SQLite, LevelDB and editors do.
 fn renamed(synced: bool) -> BTreeSet<(u64, Vec<String>, Vec<String>)> {
     let mut p = Program::new(2);
