@@ -219,13 +219,22 @@ def test_what_was_tracked_before_stays_where_nothing_can_be(cli: Cli) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_no_signal_ends_is_killed_once_the_tracker_is_to_end(cli: Cli, how: int) -> None:
     script = 'trap "" TERM INT; exec sleep 60'
-    command = [COREPLANE, "track", "--windows", "1", "--interval", "0.2", "--", "sh", "-c", script]
+    command = [COREPLANE, "track", "--windows", "1", "--interval", "1", "--", "sh", "-c", script]
     tracker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=as_by_hand)
     # The line of the only window comes when it has ended.
     assert "dirty" in tracker.stdout.readline() and tracker.stdout.readline()
     tracker.send_signal(how)
-    out, err = tracker.communicate(timeout=9)
+    out, err = tracker.communicate(timeout=40)
     assert tracker.returncode == 0 and "did not end by SIGTERM, and was killed" in out, out + err
+
+
+def test_a_command_that_an_interrupt_ends_may_write_back_what_it_holds(cli: Cli) -> None:
+    script = 'trap "sleep 1; echo all > written; exit" TERM; while :; do sleep 0.1; done'
+    tracker = subprocess.Popen([COREPLANE, "track", "--interval", "1", "--", "sh", "-c", script], cwd=cli.folder, stdout=subprocess.PIPE, text=True, preexec_fn=as_by_hand)
+    assert "dirty" in tracker.stdout.readline() and tracker.stdout.readline()
+    tracker.send_signal(signal.SIGINT)
+    out, _ = tracker.communicate(timeout=40)
+    assert "killed" not in out and (cli.folder / "written").read_text() == "all\n", out
 
 
 def started(cli: Cli, name: str, argument: str | None = None) -> subprocess.Popen[bytes]:

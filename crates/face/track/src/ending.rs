@@ -7,9 +7,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end: when its windows are over, which is as long as systemd gives a service, and when somebody
-/// waits for the tracker to end.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(90), Duration::from_millis(400));
+/// How long a program may take to end once its windows are over: as long as systemd gives a service.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The same where an interrupt ended the tracking: it may have to write back what it holds.
+const PATIENCE_WHEN_ASKED: Duration = Duration::from_secs(5);
+
+/// How much longer, where an interrupt comes while it is waited for.
+const PATIENCE_WHEN_ASKED_AGAIN: Duration = Duration::from_millis(400);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -27,13 +32,13 @@ fn badly(status: ExitStatus) -> Option<String> {
 /// Asks a program to end, and kills it where it does not; says so then.
 pub(crate) fn end(mut child: Child, asked: &Asked) -> Option<String> {
     kernel::send(Pid::from_raw(child.id() as i32), libc::SIGTERM);
-    let mut until = Instant::now() + PATIENCE.0;
+    let mut until = Instant::now() + if asked.was_asked() { PATIENCE_WHEN_ASKED } else { PATIENCE };
     while Instant::now() < until {
         if !matches!(child.try_wait(), Ok(None)) {
             return None;
         }
-        if asked.is_asked() {
-            until = until.min(Instant::now() + PATIENCE.1);
+        if asked.was_asked() {
+            until = until.min(Instant::now() + PATIENCE_WHEN_ASKED_AGAIN);
         }
         std::thread::sleep(PAUSE);
     }

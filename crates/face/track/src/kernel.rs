@@ -283,6 +283,11 @@ impl Asked {
     pub(crate) fn is_asked(&self) -> bool {
         ASKED.load(Ordering::Relaxed)
     }
+
+    /// The same; the next one is asked for anew.
+    pub(crate) fn was_asked(&self) -> bool {
+        ASKED.swap(false, Ordering::Relaxed)
+    }
 }
 
 impl Drop for Asked {
