@@ -92,8 +92,9 @@ impl WiredMachine {
                 half
             };
             let place = Place { settings: &entry.settings, cores, index, map, ordering: &half };
-            let share = map.memory(index).share as u64;
-            built.add(index, share, entry.kind.build(&place).map_err(ConfigError::new)?);
+            // One with a range of its own has all pages there.
+            let share = Some(map.memory(index).share).filter(|share| *share > 0).unwrap_or(TURN);
+            built.add(index, share as u64, entry.kind.build(&place).map_err(ConfigError::new)?);
         }
         for nth in 0..map.dram_controllers as u64 {
             let dram = memory::plug::dram(s, nth, map.dram_controllers as u64).map_err(ConfigError::new)?;
@@ -186,7 +187,7 @@ impl Built {
         self.port = self.port.take().or(parts.port);
         self.offload = self.offload.or(parts.offload);
         let own = parts.cache_bytes.map(|bytes| {
-            let turns = (bytes / PAGE_BYTES).div_ceil(share.max(1));
+            let turns = (bytes / PAGE_BYTES).div_ceil(share);
             PmCache { bytes, span_bytes: turns * TURN as u64 * PAGE_BYTES }
         });
         let both = |a: PmCache, b: PmCache| PmCache {
