@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,10 @@ def main(args: list[str], url: str) -> int:
         planned = subprocess.run(_planning(_quietly(args)), stdout=subprocess.PIPE, text=True)
         if planned.returncode:
             return planned.returncode
-        code, messages = _spread(json.loads(planned.stdout), url)
+        code = _spread(json.loads(planned.stdout), url, sys.stderr.write)
     except _core.ConfigError as error:
         print(f"coreplane: {error}", file=sys.stderr)
         return 2
-    print(messages, end="", file=sys.stderr)
     # Everything is there now, or has failed once: the rest, the campaign's own files and the table are made at home.
     return code or _core.cli_main(["coreplane", *args, *(() if "--resume" in args else ("--resume",))])
 
@@ -43,12 +43,13 @@ def sweep(campaign: str, url: str, out: str | None, resume: bool) -> None:
         _dask()
         options = [*(["--out", out] if out is not None else []), *(["--resume"] if resume else [])]
         planned = subprocess.run(_planning(["sweep", campaign, *options]), capture_output=True, text=True)
-        code, messages = (planned.returncode, planned.stderr) if planned.returncode else _spread(json.loads(planned.stdout), url)
+        said = [planned.stderr] if planned.returncode else []
+        code = planned.returncode or _spread(json.loads(planned.stdout), url, said.append)
         # A run that broke a promise is told with the others.
         if code not in (0, 1):
-            raise _core.ConfigError(messages.strip().removeprefix("coreplane: "))
+            raise _core.ConfigError("".join(said).strip().removeprefix("coreplane: "))
     except _core.ConfigError as error:
-        raise _core.ConfigError(re.sub(r"--([a-z]+)", r"\1", str(error))) from None
+        raise _core.ConfigError(_core.without_options(str(error))) from None
 
 
 def _planning(args: list[str]) -> list[str]:
@@ -65,8 +66,8 @@ def _dask() -> Any:
     return Client
 
 
-def _spread(plan: dict[str, Any], url: str) -> tuple[int, str]:
-    """Makes the runs of a plan that are missing, on the scheduler at ``url``; gives the worst exit code, and the messages. Raises ConfigError when none can be made."""
+def _spread(plan: dict[str, Any], url: str, tell: Callable[[str], object]) -> int:
+    """Makes the runs of a plan that are missing, on the scheduler at ``url``, and tells what they say; gives the worst exit code. Raises ConfigError when none can be made."""
     folder, campaign = Path(plan["folder"]), Path(plan["campaign"])
     outside = [name for name in plan["files"] if Path(name).is_absolute() or ".." in Path(name).parts]
     if outside:
@@ -86,11 +87,11 @@ def _spread(plan: dict[str, Any], url: str) -> tuple[int, str]:
             client.wait_for_workers(1, timeout=WORKERS_WITHIN_S)
         except TimeoutError:
             raise _core.ConfigError(f"--on {url}: the scheduler has no workers; start some: dask worker {url}") from None
-        return _all(client, campaign.name, files, missing, folder)
+        return _all(client, campaign.name, files, missing, folder, tell)
 
 
-def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], folder: Path) -> tuple[int, str]:
-    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well, and what is said of those.
+def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], folder: Path, tell: Callable[[str], object]) -> int:
+    """Makes the runs and keeps what comes back as it comes; 1 or 2 when one did not end well, of which is told what it says.
 
     A task makes several short runs, which share the reading of the campaign; there are enough tasks for all to end together.
     """
@@ -101,7 +102,7 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
     tasks = TASKS_A_THREAD * max(1, sum(client.nthreads().values()))
     shares = [share for n in range(tasks) if (share := names[n::tasks])]
     work = [client.submit(_work, campaign, shared, share, key=f"coreplane-{share[0]}", pure=False) for share in shares]
-    worst, said = 0, ""
+    worst = 0
     for future in as_completed(work, loop=client.loop):
         try:
             code, messages, results = future.result()
@@ -109,9 +110,10 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
             code, messages, results = 2, f"coreplane: --on: a worker could not do it: {error}\n", {}
         for name, content in sorted(results.items()):
             write(folder / name, content)
-        said += messages if code else ""
+        if code:
+            tell(messages)
         worst = max(worst, code)
-    return worst, said
+    return worst
 
 
 def _work(campaign: str, files: dict[str, bytes], names: list[str]) -> tuple[int, str, dict[str, bytes]]:

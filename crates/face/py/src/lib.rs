@@ -26,10 +26,19 @@ fn cli_main(py: Python<'_>, args: Vec<String>) -> u8 {
     py.detach(|| cli::main_from(&args))
 }
 
+/// A message of the command line as a program reads it.
+///
+/// (text: str) -> str
+#[pyfunction]
+fn without_options(text: &str) -> String {
+    cli::calls::without_options(text)
+}
+
 #[pymodule]
 fn _core(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     cli::keep_measured_times();
     module.add_function(wrap_pyfunction!(cli_main, module)?)?;
+    module.add_function(wrap_pyfunction!(without_options, module)?)?;
     calls::add(module)?;
     module.add("ConfigError", py.get_type::<ConfigError>())?;
     module.add("RunError", py.get_type::<RunError>())?;
