@@ -31,21 +31,11 @@ impl Default for Leaving {
     }
 }
 
-impl Leaving {
-    /// When its place is spare, where it had no new lines.
-    fn settles(&self) -> Option<Time> {
-        (!self.forgotten).then_some(self.settled)
-    }
-}
-
 /// Of the blocks that leave and have no new lines, the first to be in the media: when, and its place; never, where none leaves.
 fn first_settling(leaving: &[Leaving], blocks: &[Block]) -> (Time, usize) {
-    let settles = |place: usize| leaving[place].settles().map(|settled| (settled, place));
-    (0..blocks.len())
-        .filter(|place| blocks[*place].dirty == 0)
-        .filter_map(settles)
-        .min()
-        .unwrap_or((Time::NEVER, 0))
+    let places = leaving.iter().zip(blocks).enumerate();
+    let leave = places.filter(|(_, (leaving, block))| !leaving.forgotten && block.dirty == 0);
+    leave.map(|(place, (leaving, _))| (leaving.settled, place)).min().unwrap_or((Time::NEVER, 0))
 }
 
 /// A DIMM, seen from its controller: it tells when a line is there and when the next request may come.
