@@ -120,10 +120,8 @@ struct Recorder {
     sites: BTreeMap<u32, SiteId>,
     /// Sizes of files as the program sees them.
     sizes: Vec<u64>,
-    /// Files of which a change of name or size was seen, or a store.
-    touched: Vec<bool>,
-    /// Files that were made without a name, and have none yet.
-    nameless: Vec<bool>,
+    /// Files that have a name, or had one.
+    named: Vec<bool>,
     /// The place of each thread's last call.
     calls: Vec<u32>,
     /// Who wrote a line last, and who read it since. Of one thread nobody asks.
@@ -143,8 +141,7 @@ impl Recorder {
         Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
-            touched: vec![false; files.len()],
-            nameless: files.iter().map(|f| about.is_made_nameless(f.number)).collect(),
+            named: files.iter().map(|f| !f.names.is_empty()).collect(),
             files,
             contents: None,
             out: VecDeque::new(),
@@ -265,7 +262,6 @@ impl Recorder {
     fn stored(&mut self, r: &Record, address: u64, size: u8) {
         self.writes(r.thread, address);
         if let Some(file) = self.file_at(address) {
-            self.touched[file] = true;
             // What is stored to is there, whatever the recorder knows of the file's size.
             let end = address - self.files[file].base + u64::from(size);
             if end > self.sizes[file] && end > self.files[file].size {
@@ -275,13 +271,13 @@ impl Recorder {
         }
     }
 
-    /// A mapped store to the file asked for: it is there.
+    /// A mapped store to the file asked for: it is there, where it has a name.
     fn is_there(&mut self, address: u64) {
         if self.there {
             return;
         }
         let file = self.space.place(address).and_then(|place| self.file(place));
-        if file.is_some_and(|f| Some(self.files[f].number) == self.what.image && !self.nameless[f]) {
+        if file.is_some_and(|f| Some(self.files[f].number) == self.what.image && self.named[f]) {
             self.there = true;
             self.begins();
         }
@@ -381,17 +377,14 @@ impl Recorder {
         self.note(Kind::Sync, address, bytes, 0, r.thread, site);
         let exists = |f: &FileState| Some(f.number) == self.what.image;
         let image = self.files.iter().position(exists);
-        let is_made = |f: usize| self.touched[f] && !self.nameless[f] || !self.files[f].names.is_empty();
-        let created = image.is_some_and(is_made);
-        if !self.there && created {
+        if !self.there && image.is_some_and(|f| self.named[f]) {
             self.there = true;
             self.begins();
         }
     }
 
     fn change(&mut self, r: &Record, change: Change, site: SiteId) {
-        self.touched[change.file] = true;
-        self.nameless[change.file] &= !matches!(change.what, What::Link(_));
+        self.named[change.file] |= matches!(change.what, What::Link(_));
         self.note(Kind::Change, 0, self.changes, 0, r.thread, site);
         self.changes += 1;
         if let Some(happened) = self.out.back_mut() {
