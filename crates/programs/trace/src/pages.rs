@@ -154,7 +154,7 @@ impl Iterator for Parts {
 }
 
 fn access(kind: Kind) -> Option<bool> {
-    (kind.is_load() || kind.is_store()).then(|| kind.is_store())
+    (kind.is_load() || kind.changes_memory()).then(|| kind.changes_memory())
 }
 
 struct Steps<I>(I);

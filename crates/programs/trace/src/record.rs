@@ -294,6 +294,11 @@ impl Kind {
         matches!(self, Kind::Store | Kind::StoreNonTemporal | Kind::StoreRelease | Kind::Rmw)
     }
 
+    /// Whether memory was stored to, be it by code without hooks, whose stores were found later.
+    pub fn changes_memory(self) -> bool {
+        self.is_store() || self == Kind::Observed
+    }
+
     /// Whether the program flushed a line.
     pub fn is_flush(self) -> bool {
         matches!(self, Kind::Clwb | Kind::Clflushopt | Kind::Clflush)

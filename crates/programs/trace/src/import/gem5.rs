@@ -186,7 +186,7 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, T
 }
 
 fn command(r: &Record) -> Option<u64> {
-    r.kind.is_load().then_some(READ).or_else(|| r.kind.is_store().then_some(WRITE))
+    r.kind.is_load().then_some(READ).or_else(|| r.kind.changes_memory().then_some(WRITE))
 }
 
 fn put(message: &mut Vec<u8>, mut value: u64) {

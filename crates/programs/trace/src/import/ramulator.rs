@@ -88,7 +88,7 @@ pub(crate) fn write_data(recording: &Recording, out: &mut dyn Write) -> Result<u
     for r in recording.in_order() {
         let Some(word) = word(r.kind) else { continue };
         write!(out, "{word} {:#x} {}", r.address, r.size)?;
-        let stored = if r.kind.is_store() { usize::from(r.size) } else { 0 };
+        let stored = if r.kind.changes_memory() { usize::from(r.size) } else { 0 };
         for byte in r.value.to_le_bytes().iter().take(stored) {
             write!(out, " {byte}")?;
         }
@@ -99,5 +99,5 @@ pub(crate) fn write_data(recording: &Recording, out: &mut dyn Write) -> Result<u
 }
 
 fn word(kind: Kind) -> Option<&'static str> {
-    kind.is_load().then_some("LD").or_else(|| kind.is_store().then_some("ST"))
+    kind.is_load().then_some("LD").or_else(|| kind.changes_memory().then_some("ST"))
 }

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::export;
+use crate::pages::page_programs;
 use crate::recording::Recording;
+use protocol::pages::PageStep;
+use units::Dur;
 
 fn of(format: Format, bytes: &[u8]) -> Trace {
     import(format, bytes, "x").unwrap()
@@ -125,6 +128,30 @@ fn gem5_packets_are_read_and_what_is_written_reads_the_same() {
     export::write_packed(export::Format::Gem5, &recording, &mut packed).unwrap();
     assert!(packed.starts_with(b"\x1f\x8b"));
     assert_eq!(of(Format::Gem5, &packed), trace);
+}
+
+#[test]
+fn what_code_without_hooks_stored_is_a_store_for_others() {
+    let mut trace = of(Format::RamulatorData, b"LD 0x1000 8\n");
+    trace.push(Record { size: 2, value: 0x201, ..plain(Kind::Observed, 0x1040) });
+    let recording = Recording::of_trace(trace).unwrap();
+    for (format, back) in [
+        (export::Format::Ramulator, Format::Ramulator),
+        (export::Format::RamulatorData, Format::RamulatorData),
+        (export::Format::Gem5, Format::Gem5),
+    ] {
+        let mut out = Vec::new();
+        assert_eq!(export::write(format, &recording, &mut out).unwrap().records, 2);
+        let found = kinds(&of(back, &out));
+        assert_eq!(
+            found.iter().map(|f| (f.1, f.2)).collect::<Vec<_>>(),
+            [(Kind::Load, 0x1000), (Kind::Store, 0x1040)]
+        );
+    }
+    let visit = |step| if let PageStep::Visit(visit) = step { Some(visit.write) } else { None };
+    let mut program = page_programs(&recording, |_| Dur::ZERO).remove(0).program;
+    let visits = std::iter::from_fn(|| Some(program.next()).filter(|step| *step != PageStep::End));
+    assert_eq!(visits.filter_map(visit).collect::<Vec<_>>(), [true]);
 }
 
 #[test]
