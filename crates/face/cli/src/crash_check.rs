@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::crash_files::Folder;
 use crate::crash_files::{Left, temporary};
+use crate::crash_left::Known;
 use crate::crash_limit::OwnTime;
 use crate::crash_reads;
 use crate::crash_turns::Turns;
@@ -12,6 +13,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -209,7 +211,9 @@ impl External {
             .spawn()
             .map_err(|e| Broken(format!("sh: {e}")))?;
         let pid = child.id();
-        let status = self.wait(child).map_err(|e| broken(&e))?;
+        let setting = [crash_reads::REPORT.as_bytes(), b"=", report.as_os_str().as_bytes()].concat();
+        let known = Known { setting, folder: folder.canonicalize().map_err(|e| broken(&e))? };
+        let status = self.wait(Group { child, known, waited: false }).map_err(|e| broken(&e))?;
         // A check that was ended had more to read.
         let told = status.as_ref().ok().and_then(|_| std::fs::read_to_string(&report).ok());
         let told = told.and_then(|told| crash_reads::lines_read(&told, pid, &files, &left.files));
@@ -274,8 +278,7 @@ impl External {
 
     /// How it ended; what it took, when that was too long. Unwinds when the search is to stop.
     #[expect(clippy::disallowed_methods, reason = "a command that hangs is ended by the host's clock")]
-    fn wait(&self, child: Child) -> std::io::Result<Result<ExitStatus, OwnTime>> {
-        let mut group = Group { child, waited: false };
+    fn wait(&self, mut group: Group) -> std::io::Result<Result<ExitStatus, OwnTime>> {
         let (begun, mut own) = (Instant::now(), OwnTime::of(self.limit()));
         let mut pause = Duration::from_micros(100);
         loop {
@@ -318,6 +321,8 @@ fn alone(command: &str) -> String {
 /// A command and what it started: ended with it, whatever happens.
 struct Group {
     child: Child,
+    /// What it started in sessions of their own.
+    known: Known,
     /// Its number may be another process's.
     waited: bool,
 }
@@ -341,7 +346,9 @@ impl Group {
     fn end(&mut self) -> std::io::Result<ExitStatus> {
         _ = killpg(self.number(), Signal::SIGKILL);
         self.waited = true;
-        self.child.wait()
+        let status = self.child.wait();
+        self.known.end_all(self.number());
+        status
     }
 }
 

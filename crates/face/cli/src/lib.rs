@@ -33,6 +33,7 @@ mod crash_files;
 mod crash_found;
 mod crash_hosts;
 mod crash_lab;
+mod crash_left;
 mod crash_limit;
 mod crash_options;
 mod crash_reads;
