@@ -139,10 +139,26 @@ impl Cmmh {
         let Some(page) = u32::try_from(number).ok().filter(|n| *n < self.spec.pages) else {
             return self.beyond(&request, out);
         };
+        if self.has_nothing_to_wait_for(&request) {
+            return self.acknowledge(&request, out);
+        }
         self.stats.reads += u64::from(request.write.is_none());
         self.stats.writes += u64::from(request.write.is_some_and(|(write, _)| write.mask != 0));
         let asked = self.pages.arrives(page, &request);
         self.begin(page, asked, &request, out);
+    }
+
+    /// Whether it is an empty write that no write of its line is before: it needs no page, and is durable.
+    fn has_nothing_to_wait_for(&self, request: &Request) -> bool {
+        let is_empty = request.write.is_some_and(|(write, _)| write.mask == 0);
+        is_empty && self.waiting().all(|(_, write)| write.line != request.line)
+    }
+
+    /// Tells whoever waits for a write that it is durable.
+    fn acknowledge(&self, request: &Request, out: &mut Out<'_, Msg>) {
+        if let Some((_, Some(core))) = request.write {
+            tell_durable(request.line, core, self.spec.acknowledge, out);
+        }
     }
 
     /// The program uses more than there is: it goes on, so that the run can end and say so.
@@ -154,14 +170,11 @@ impl Cmmh {
             (u64::from(pages) * PAGE_BYTES) >> 20
         );
         self.failure.get_or_insert(text);
-        match request.write {
-            Some((_, Some(core))) => tell_durable(line, core, self.spec.acknowledge, out),
-            Some((_, None)) => {}
-            None => {
-                let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
-                out.send(ports::DIRECTORY, self.least_read(), reply);
-            }
+        if request.write.is_none() {
+            let reply = Msg::ReadReply { line, data: [0; 64], waits: false };
+            out.send(ports::DIRECTORY, self.least_read(), reply);
         }
+        self.acknowledge(request, out);
     }
 
     /// What has become of a request of `page` takes its course.
@@ -189,7 +202,7 @@ impl Cmmh {
     fn access(&mut self, known: Time, slot: u32, request: &Request, out: &mut Out<'_, Msg>) {
         let line = request.line;
         let place = Line(u64::from(slot) * PAGE_LINES + line.0 % PAGE_LINES);
-        let Some((write, core)) = &request.write else {
+        let Some((write, _)) = &request.write else {
             let data = self.pages.cache.read(slot, line);
             return self.channels.read(known, place, line, data);
         };
@@ -198,9 +211,7 @@ impl Cmmh {
             self.pages.cache.write(slot, write);
             self.channels.write(known, place);
         }
-        if let Some(core) = core {
-            tell_durable(line, *core, self.spec.acknowledge, out);
-        }
+        self.acknowledge(request, out);
     }
 
     /// What has to leave a slot goes to the NAND, if it was changed; gives when the next can be asked for.

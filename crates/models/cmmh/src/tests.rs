@@ -219,3 +219,41 @@ fn a_page_that_cannot_be_read_fails_the_run_by_its_address() {
     let failure = bench.device.failure().unwrap();
     assert!(failure.contains("address 0x0 ") && failure.contains("corrected"), "{failure}");
 }
+
+/// What a flush of a line that no cache has changed sends.
+fn empty(line: Line) -> Msg {
+    Msg::Write { line, data: [0; 64], mask: 0, ack: Some(0), is_owned: true }
+}
+
+#[test]
+fn a_flush_of_nothing_is_acknowledged_at_once_and_fetches_no_page() {
+    let mut bench = Bench::new(spec());
+    assert_eq!(bench.time(at(1), empty(line(3, 5))), Dur::ns(20));
+    assert!(bench.device.pages.cache.find(3).is_none());
+    // Of a page that is there, and of one that is on its way, too.
+    bench.time(at(100), Msg::Read { line: line(3, 5) });
+    assert_eq!(bench.time(at(200), empty(line(3, 5))), Dur::ns(20));
+    bench.send(at(300), write(line(4, 0), 1));
+    bench.send(at(301), empty(line(4, 1)));
+    assert_eq!(bench.run()[0], at(301) + Dur::ns(22));
+}
+
+#[test]
+fn a_flush_of_nothing_is_acknowledged_behind_writes_of_its_line_that_wait_for_their_page() {
+    let mut bench = Bench::new(spec());
+    // Two pages are on their way; the third waits for one of them.
+    for page in 0..3 {
+        bench.send(at(1), write(line(page, 0), 1));
+        bench.send(at(2), empty(line(page, 0)));
+    }
+    bench.run();
+    let Some(lines) = bench.answers.iter().map(|(_, msg)| answered(msg)).collect::<Option<Vec<_>>>() else {
+        panic!("{:?}", bench.answers)
+    };
+    assert_eq!(lines, [0, 0, 1, 1, 2, 2].map(|page| line(page, 0)));
+    assert!(bench.answers[0].0 >= at(1) + FETCH);
+}
+
+fn answered(msg: &Msg) -> Option<Line> {
+    if let Msg::CleanAck { line } = *msg { Some(line) } else { None }
+}

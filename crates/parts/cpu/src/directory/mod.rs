@@ -94,9 +94,9 @@ impl Directory {
                 self.begin_flush(line, slot, core, invalidate, out)
             }
             (&Request::LineFlush { core, .. }, None) => {
-                // Its last bytes may be on their way to memory: an empty write comes after them.
+                // Its last bytes may be on their way to memory: an empty write comes after them where that matters.
                 let behind = LineWrite { line, data: [0; 64], mask: 0 };
-                let waits = self.mutant != Some(Mutant::AcknowledgesAbsent);
+                let waits = line.is_pm() && self.mutant != Some(Mutant::AcknowledgesAbsent);
                 self.write_through(waits.then_some(behind), line, core, out);
                 self.finish(line, out);
             }

@@ -394,3 +394,13 @@ fn a_line_that_its_memory_wants_back_leaves_every_cache_and_its_bytes_go_first()
         b.heard
     );
 }
+
+#[test]
+fn a_flush_of_volatile_memory_that_no_cache_has_changed_writes_nothing() {
+    let mut b = Bench::new(true);
+    let line = Line(5);
+    for invalidate in [false, true] {
+        assert!(matches!(b.ask(0, Msg::LineFlush { line, data: None, invalidate }), Msg::CleanAck { .. }));
+    }
+    assert!(b.next_for_a_core().is_none() && b.heard.is_empty(), "{:?}", b.heard);
+}

@@ -162,7 +162,7 @@ impl MemoryLink {
         if let (Msg::Write { line, mask, .. }, Some(directory)) = (msg, &mut self.directory) {
             directory.take_back(line, mask);
         }
-        self.stats.writes += u64::from(matches!(msg, Msg::Write { .. }));
+        self.stats.writes += u64::from(matches!(msg, Msg::Write { mask: 1.., .. }));
         self.stats.commands += u64::from(matches!(msg, Msg::Near(_)));
         out.send_at(there, PortId(port), msg);
     }
@@ -201,6 +201,8 @@ impl MemoryLink {
     /// Slots that a message takes beside its header.
     fn slots(&self, msg: &Msg) -> u64 {
         match *msg {
+            // Of a flush of a line that no cache has changed.
+            Msg::Write { mask: 0, .. } => 0,
             Msg::Write { .. } | Msg::ReadReply { .. } | Msg::Near(_) => self.spec.format.line,
             Msg::NearStatusReply { .. } => WORD,
             Msg::Read { .. } | Msg::Written { .. } | Msg::Recall { .. } => 0,

@@ -75,7 +75,7 @@ impl Counts {
 struct CxlStats {
     /// reads that crossed a link
     reads: u64,
-    /// writes that crossed a link
+    /// writes that crossed a link, without flushes of lines that no cache has changed, which are headers
     writes: u64,
     /// commands to near-data devices that crossed a link
     commands: u64,
@@ -106,7 +106,7 @@ struct CxlStats {
 struct SocketStats {
     /// reads that crossed to the other socket
     reads: u64,
-    /// writes that crossed to the other socket
+    /// writes that crossed to the other socket, without flushes of lines that no cache has changed, which are headers
     writes: u64,
     /// commands to near-data devices that crossed to the other socket
     commands: u64,

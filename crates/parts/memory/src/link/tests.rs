@@ -134,7 +134,7 @@ fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
 }
 
 /// What reaches a device that answers nothing, behind a link with one credit, in its order: port and line.
-fn at_device(sent: &[(PortId, Msg)]) -> Vec<(u8, Option<u64>, Time)> {
+fn at_device(sent: &[(PortId, Msg)]) -> (Vec<(u8, Option<u64>, Time)>, Tally) {
     let spec = of_cxl(1);
     let to = |node, port| Link { to: NodeId(node), port, latency: Dur::ns(1) };
     // The host sends memory and commands by its two ports.
@@ -154,7 +154,9 @@ fn at_device(sent: &[(PortId, Msg)]) -> Vec<(u8, Option<u64>, Time)> {
             at_device.push((port.0, super::line_of(&msg).map(|line| line.0 - PM_BASE / 64), now));
         }
     }
-    at_device
+    let mut tally = Tally::default();
+    link.stats(Time::ZERO, &mut tally);
+    (at_device, tally)
 }
 
 fn line(n: u64) -> Line {
@@ -170,20 +172,32 @@ fn a_write_does_not_pass_a_read_of_its_line_that_waits_nor_what_is_said_of_the_l
     let down = |msg| (PortId(0), msg);
     let reads = [down(Msg::Read { line: line(0) }), down(Msg::Read { line: line(1) })];
     let later = [down(write(1)), down(Msg::Recalled { line: line(1) }), down(write(2))];
-    let found: Vec<_> =
-        at_device(&[&reads[..], &[later[0], later[2]]].concat()).iter().map(|found| found.1).collect();
+    let lines =
+        |sent: &[(PortId, Msg)]| -> Vec<_> { at_device(sent).0.iter().map(|found| found.1).collect() };
+    let found = lines(&[&reads[..], &[later[0], later[2]]].concat());
     // The device answers nothing: the second read waits, and the write of its line behind it; the other write has gone.
     assert_eq!(found, [Some(0), Some(2)]);
-    let found: Vec<_> = at_device(&[&reads[..], &later].concat()).iter().map(|found| found.1).collect();
+    let found = lines(&[&reads[..], &later].concat());
     assert_eq!(found, [Some(0), Some(2)], "a line that was recalled is given back after its last write");
 }
 
 #[test]
 fn what_is_asked_of_a_devices_registers_goes_to_its_port_for_them_and_shares_the_flits() {
     let status = (PortId(1), Msg::NearStatus { core: 0 });
-    let alone = at_device(&[status]);
+    let alone = at_device(&[status]).0;
     // Two wires and 40 ns.
     assert_eq!(alone, [(1, None, Time::ZERO + Dur::ns(42) + FLIT)]);
-    let behind = at_device(&[(PortId(0), write(3)), status]);
+    let behind = at_device(&[(PortId(0), write(3)), status]).0;
     assert_eq!(behind[1], (1, None, Time::ZERO + Dur::ns(42) + FLIT * 2), "it shares the line's second flit");
+}
+
+#[test]
+fn a_flush_of_a_line_that_no_cache_has_changed_is_a_header() {
+    let empty = |n: u64| Msg::Write { line: line(n), data: [0; 64], mask: 0, ack: Some(0), is_owned: true };
+    let sent: Vec<_> = (0..8).map(|n| (PortId(0), empty(n))).collect();
+    let (found, tally) = at_device(&sent);
+    // Four to a flit.
+    let times = [1, 1, 1, 1, 2, 2, 2, 2].map(|flits| Time::ZERO + Dur::ns(42) + FLIT * flits);
+    assert!(found.iter().map(|found| found.2).eq(times), "{found:?}");
+    assert_eq!((tally.number("cxl.flits_down") as u64, tally.number("cxl.writes") as u64), (2, 0));
 }
