@@ -170,6 +170,12 @@ pub trait MemoryKind: Sync {
         self.is_volatile(settings).is_some()
     }
 
+    /// Whether stored energy has to bring single lines of it to the media when the power fails, for what the machine takes for
+    /// one. A device that saves pages whole has a price of its own for these.
+    fn drains_lines(&self, settings: &Settings) -> bool {
+        self.is_volatile(settings).is_none()
+    }
+
     /// What a power failure takes that a program was told is durable; none where it takes nothing.
     fn forgets(&self, settings: &Settings) -> Option<&'static str> {
         let _ = settings;

@@ -30,7 +30,7 @@ pub use msg::{Grant, Msg, Snoop, ports, tell_durable, unexpected};
 pub use near::{NearInterface, NearKind, NearRefusal, NearRequest};
 pub use near_command::NearCommand;
 pub use near_log::{LOG_BYTES, LOG_MAGIC, LogChecksum, LogHeader, LogLayout, POOL_HEADER};
-pub use node::{Depth, Lost, Node, PostCrash, View};
+pub use node::{Depth, Drained, Lost, Node, PostCrash, View};
 pub use ordering::{
     Accepted, Among, Capabilities, Checkpoints, Clocks, ControllerOrdering, CoreOrdering, Evicted, Flushed,
     Outbox, Peer, Records, Retired, WouldBlock,

@@ -1,8 +1,8 @@
 //! What every device of a machine offers beyond messages: its part in a power failure, and its statistics.
 
-use crate::{AddressMap, Image, Line, LineWrite, Msg, PM_BASE, StatSink};
+use crate::{AddressMap, Image, Line, LineWrite, Msg, PAGE_BYTES, PM_BASE, StatSink};
 use engine::Device;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use units::Time;
 
 /// How close to the program a saved write is; at the same place the closer one holds the later value.
@@ -34,6 +34,15 @@ pub enum Lost {
     Line(u64),
 }
 
+/// What stored energy has to bring to the media, for no more than is promised to be lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Lines, each for what the machine takes for one.
+    pub lines: u64,
+    /// Pages that devices save whole: how many, by the nanojoules that their device takes for one.
+    pub pages: BTreeMap<u64, u64>,
+}
+
 /// What is left when the power fails.
 #[derive(Clone)]
 pub struct PostCrash {
@@ -44,10 +53,12 @@ pub struct PostCrash {
     /// Whether what caches hold is saved, and with it what has left one on its way to another or to memory.
     pub caches_persist: bool,
     writes: Vec<(Depth, Time, LineWrite)>,
-    /// Lines on their way to the media that the images have already, and lines that are nobody's write: pages of a cache, undo
-    /// records.
+    /// Lines on their way to the media that the images have already.
     queued: Vec<Line>,
+    /// Lines that are nobody's write: undo records.
     kept: u64,
+    /// Pages that a device saves whole, by first address, with the nanojoules that each takes.
+    pages: BTreeMap<u64, u64>,
 }
 
 impl PostCrash {
@@ -60,6 +71,7 @@ impl PostCrash {
             writes: Vec::new(),
             queued: Vec::new(),
             kept: 0,
+            pages: BTreeMap::new(),
         }
     }
 
@@ -78,12 +90,26 @@ impl PostCrash {
         self.kept += lines;
     }
 
-    /// Lines that stored energy has to bring to the media: those that buffers, caches and queues hold, each once, and what
-    /// is kept besides.
-    pub fn drained(&self) -> u64 {
+    /// A device has to save the page at `address` whole, for so many nanojoules.
+    pub fn keep_page(&mut self, address: u64, nanojoules: u64) {
+        self.pages.insert(address, nanojoules);
+    }
+
+    /// What stored energy has to bring to the media: pages that are saved whole, lines of others that buffers, caches and
+    /// queues hold, each once, and what is kept besides.
+    pub fn drained(&self) -> Drained {
         let saved = self.writes.iter().map(|(_, _, write)| write.line).filter(|line| line.is_pm());
-        let lines: BTreeSet<Line> = saved.chain(self.queued.iter().copied()).collect();
-        lines.len() as u64 + self.kept
+        let goes_with_its_page = |line: &Line| {
+            let address = line.address();
+            self.pages.contains_key(&(address - address % PAGE_BYTES))
+        };
+        let lines: BTreeSet<Line> =
+            saved.chain(self.queued.iter().copied()).filter(|line| !goes_with_its_page(line)).collect();
+        let mut drained = Drained { lines: lines.len() as u64 + self.kept, pages: BTreeMap::new() };
+        for nanojoules in self.pages.values() {
+            *drained.pages.entry(*nanojoules).or_default() += 1;
+        }
+        drained
     }
 
     /// Lays every saved write over the controllers' images as they are, without putting these together: a line's

@@ -55,7 +55,7 @@ impl Description {
         if controllers.max() > Some(1) {
             add(&[InterleaveParameters::TABLE], &self.settings);
         }
-        if entries.iter().any(|entry| entry.kind.is_volatile(&entry.settings).is_none()) {
+        if entries.iter().any(|entry| entry.kind.drains_lines(&entry.settings)) {
             add(&[DrainParameters::TABLE], &self.settings);
         }
         let waits = self.waits_for_writes(&entries);

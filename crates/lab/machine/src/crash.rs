@@ -7,7 +7,7 @@ use crate::error::{ConfigError, RunError};
 use crate::options::RunOptions;
 use cpu::Core;
 use engine::NodeId;
-use protocol::{AddressMap, Block, Image, Line, Lost, Msg, PAGE_BYTES, PM_BASE, line_of, offset_of};
+use protocol::{AddressMap, Block, Drained, Image, Line, Lost, Msg, PAGE_BYTES, PM_BASE, line_of, offset_of};
 use std::collections::BTreeSet;
 use units::Time;
 use workloads::Persistent;
@@ -59,8 +59,8 @@ pub struct CrashPoint {
     pub passed: Vec<u64>,
     /// What the program had been told was durable, and is not.
     pub lost: Vec<Lost>,
-    /// Lines that stored energy has to bring to the media, for no more than that to be lost.
-    pub drained: u64,
+    /// What stored energy has to bring to the media, for no more than that to be lost.
+    pub drained: Drained,
     /// When everything had come to its end, where the power was to fail later.
     pub after_end: Option<Time>,
     parts: Vec<Image>,

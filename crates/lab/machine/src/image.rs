@@ -3,7 +3,7 @@
 use crate::build::WiredMachine;
 use cpu::{Core, Directory};
 use plug::{CacheView, MemoryDevice};
-use protocol::{AddressMap, Block, Image, Line, Lost, Node, PAGE_BYTES, PM_BASE, PostCrash, View};
+use protocol::{AddressMap, Block, Drained, Image, Line, Lost, Node, PAGE_BYTES, PM_BASE, PostCrash, View};
 
 /// Cores, the shared cache and DRAM, for those who look into them.
 pub(crate) struct Caches<'a> {
@@ -94,9 +94,9 @@ impl WiredMachine {
         })
     }
 
-    /// What a power failure leaves now: the images of the controllers of persistent memory, what was lost, and how many lines
-    /// stored energy has to bring to the media for that.
-    pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>, u64) {
+    /// What a power failure leaves now: the images of the controllers of persistent memory, what was lost, and what stored energy
+    /// has to bring to the media for that.
+    pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>, Drained) {
         let mut post_crash = self.gather(View::Durable);
         let drained = post_crash.drained();
         let lost = std::mem::take(&mut post_crash.lost);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use units::{Dur, Time};
 
 /// Lines of a page.
-pub(crate) const PAGE_LINES: u64 = 64;
+const PAGE_LINES: u64 = 64;
 
 /// What a device is made of.
 #[derive(Clone, Copy, Debug)]

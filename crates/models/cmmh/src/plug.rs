@@ -78,6 +78,10 @@ impl MemoryKind for DramBeforeNand {
         1
     }
 
+    fn drains_lines(&self, _: &Settings) -> bool {
+        false
+    }
+
     fn build(&self, place: &Place<'_>) -> Result<MemoryParts, String> {
         let (s, own) = (place.settings, CmmhParameters::from_settings(place.settings));
         let pages = (own.capacity_mib * PAGES_PER_MIB) as u32;
@@ -96,7 +100,10 @@ impl MemoryKind for DramBeforeNand {
             fills: own.fills,
             firmware: own.firmware_ns,
             write_buffer: own.write_buffer_pages,
-            power: PowerSpec { saved_pages: own.battery_uj / own.dump_page_uj },
+            power: PowerSpec {
+                saved_pages: own.battery_uj / own.dump_page_uj,
+                page_nj: own.dump_page_uj * 1000,
+            },
         };
         let mut parts = MemoryParts::of(vec![Box::new(Cmmh::new(spec, nand::flash(s, pages)?)?)]);
         parts.cache_bytes = Some(slots * PAGE_BYTES);

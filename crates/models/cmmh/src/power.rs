@@ -1,7 +1,7 @@
 //! What a power failure leaves: the NAND, and as many changed pages as stored energy lasts for.
 
 use crate::cache::Kept;
-use crate::device::{Cmmh, PAGE_LINES};
+use crate::device::Cmmh;
 use protocol::{Image, Lost, PAGE_BYTES, PostCrash, SharedPage};
 
 /// What happens when the power fails.
@@ -9,6 +9,8 @@ use protocol::{Image, Lost, PAGE_BYTES, PostCrash, SharedPage};
 pub struct PowerSpec {
     /// Changed pages that stored energy brings to the NAND.
     pub saved_pages: u64,
+    /// Energy of one, in nanojoules.
+    pub page_nj: u64,
 }
 
 impl Cmmh {
@@ -36,7 +38,7 @@ impl Cmmh {
     /// Changed pages are saved as long as there is energy; of the rest the NAND's old bytes stay.
     pub(crate) fn power_fails(&self, image: &mut Image, post_crash: &mut PostCrash) {
         self.pages.cache.power_fails(self.spec.power.saved_pages, &mut |page, kept| {
-            post_crash.keep(PAGE_LINES);
+            post_crash.keep_page(self.address(page), self.spec.power.page_nj);
             match kept {
                 Kept::Saved(bytes) => image.put_page(self.address(page), bytes),
                 Kept::Lost => post_crash.lost.push(Lost::Page(self.address(page))),

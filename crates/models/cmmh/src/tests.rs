@@ -5,10 +5,11 @@ use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use memory::Replacement;
 use memory::ddr4::Spec;
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
-use protocol::{Block, Line, Lost, Mask, Msg, Node, PM_BASE, PostCrash, View};
+use protocol::{Block, Drained, Line, Lost, Mask, Msg, Node, PM_BASE, PostCrash, View};
 use units::{Dur, Random, Time};
 
 const PAGES: u32 = 64;
+const PAGE_NJ: u64 = 100_000;
 /// A page from the NAND: firmware, array, channel.
 const FETCH: Dur = Dur::ns(1000 + 20_000 + 5_000);
 
@@ -27,7 +28,7 @@ fn spec() -> CmmhSpec {
         fills: 2,
         firmware: Dur::ns(1000),
         write_buffer: 4,
-        power: PowerSpec { saved_pages: 1 << 20 },
+        power: PowerSpec { saved_pages: 1 << 20, page_nj: PAGE_NJ },
     }
 }
 
@@ -186,7 +187,7 @@ fn after(device: &Cmmh, view: View) -> PostCrash {
 
 #[test]
 fn a_power_failure_saves_as_many_changed_pages_as_energy_lasts_for_and_names_the_others() {
-    let mut bench = Bench::new(CmmhSpec { power: PowerSpec { saved_pages: 2 }, ..spec() });
+    let mut bench = Bench::new(CmmhSpec { power: PowerSpec { saved_pages: 2, ..spec().power }, ..spec() });
     for page in 0..4 {
         bench.send(at(100 * page), write(line(page, 0), 1 + page as u8));
         bench.run();
@@ -194,7 +195,8 @@ fn a_power_failure_saves_as_many_changed_pages_as_energy_lasts_for_and_names_the
     bench.time(at(1000), Msg::Read { line: line(0, 1) });
     let left = after(&bench.device, View::Durable);
     assert_eq!(left.lost, [2, 3].map(|page| Lost::Page(PM_BASE + page * 4096)));
-    assert_eq!(left.drained(), 4 * 64, "what energy for all of it would have to save");
+    let all = Drained { lines: 0, pages: [(PAGE_NJ, 4)].into() };
+    assert_eq!(left.drained(), all, "what energy for all of it would have to save");
     let values = [0, 1, 2, 3].map(|page| left.parts[0].read(line(page, 0))[0]);
     assert_eq!(values, [1, 2, 0, 0], "the others are as the NAND has them");
 }

@@ -96,6 +96,11 @@ impl MemoryKind for NvdimmC {
         )
     }
 
+    /// Of its queue, where that is not lost: what its battery saves are pages.
+    fn drains_lines(&self, s: &Settings) -> bool {
+        self.forgets(s).is_none()
+    }
+
     fn translates(&self, _: &Settings) -> bool {
         true
     }
@@ -121,6 +126,7 @@ fn dimm(s: &Settings, place: &Place<'_>) -> Result<DimmSpec, String> {
         acknowledge: s.dur("memory.ddr.acknowledge_ns"),
         power: PowerSpec {
             battery_pages: s.number("nvdimm.battery_uj") / s.number("nvdimm.dump_page_uj"),
+            page_nj: s.number("nvdimm.dump_page_uj") * 1000,
             write_queue_survives: s.flag("nvdimm.write_queue_survives"),
             slots,
             first_slot: DriverSpec::first_slot(slots),

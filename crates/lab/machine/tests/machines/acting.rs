@@ -47,11 +47,19 @@ fn what_a_key_acts_on_follows_from_everything_that_is_set_whatever_the_order() {
 
 #[test]
 fn what_a_power_failure_costs_is_asked_of_every_machine_that_keeps_something() {
-    for machine in ["compose-nearpm-remote", "intel", "cmmh"] {
+    for machine in ["compose-nearpm-remote", "intel", "nvdimmc-baseline"] {
         let mut machine = Description::preset(machine).unwrap();
         machine.set("memory.drain_line_nj", "5").unwrap();
         machine.check().unwrap();
     }
+    // Pages alone have a price of their device's.
+    for machine in ["cmmh", "nvdimmc-poc"] {
+        assert!(refused(machine, "memory.drain_line_nj", "5").contains("it acts on"), "{machine}");
+    }
+    let mut machine = Description::preset("nvdimmc-poc").unwrap();
+    machine.set("nvdimm.write_queue_survives", "true").unwrap();
+    machine.set("memory.drain_line_nj", "5").unwrap();
+    machine.check().unwrap();
 }
 
 #[test]

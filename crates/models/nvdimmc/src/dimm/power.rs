@@ -10,6 +10,8 @@ use protocol::{Image, Line, Lost, PM_BASE, PostCrash};
 pub struct PowerSpec {
     /// Pages for which the battery lasts.
     pub battery_pages: u64,
+    /// Energy of one, in nanojoules.
+    pub page_nj: u64,
     /// The write pending queue reaches the DRAM before the dump begins. Not so in the published device: both go on side
     /// by side, and what the queue held may be lost.
     pub write_queue_survives: bool,
@@ -39,7 +41,7 @@ impl Dimm {
         }
         let power = self.spec.power;
         let valid = firmware.to_save(&mut Bytes(&mut dram), power.first_slot, power.slots);
-        post_crash.keep(valid.len() as u64 * crate::PAGE_LINES);
+        valid.iter().for_each(|(slot, _)| post_crash.keep_page(self.slot_address(*slot), power.page_nj));
         for (nth, (slot, page)) in (0..).zip(&valid) {
             if nth < power.battery_pages {
                 image.put_page(page_address(*page), dram.page(self.slot_address(*slot)));

@@ -25,7 +25,13 @@ impl Bench {
             vec![to(2, ports::from_core(0))],
             vec![to(0, PortId(9)), to(1, PortId(9))],
         ];
-        let power = PowerSpec { battery_pages: 0, write_queue_survives: false, slots: 1, first_slot: 2 };
+        let power = PowerSpec {
+            battery_pages: 0,
+            page_nj: 100_000,
+            write_queue_survives: false,
+            slots: 1,
+            first_slot: 2,
+        };
         let faults = DeviceFaults::default();
         let spec = DimmSpec { bus: BusSpec::POC, acknowledge: Dur::ns(20), power, faults, base: PM_BASE };
         let dimm = Dimm::new(spec, None).unwrap();
