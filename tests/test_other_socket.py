@@ -65,6 +65,16 @@ def test_memory_is_written_when_lines_are_given_away_and_not_when_they_are_read_
     assert cli.json("run", "optane@remote", "lattester", *LINES, *reads, *told)["stats"]["socket.directory_writes"] == 0
 
 
+def test_throughput_is_what_the_program_writes_and_not_what_the_other_socket_keeps_with_its_lines(cli: Cli) -> None:
+    args = ("run", "intel", "hashmap", *SOCKET, "--set", "workload.operations=300")
+    kept, asked = (cli.json(*args, "--set", f"memory.socket.directory={where}")["stats"] for where in ("memory", "none"))
+    assert kept["memory.directory_bytes_written"] > 0.8 * asked["memory.bytes_written"]
+    assert "memory.directory_bytes_written" not in asked
+    own = kept["memory.bytes_written"] - kept["memory.directory_bytes_written"]
+    assert own == pytest.approx(asked["memory.bytes_written"], rel=0.01)
+    assert kept["throughput.bytes_per_second"] == pytest.approx(asked["throughput.bytes_per_second"], rel=0.02)
+
+
 @pytest.mark.parametrize("links", [1, 2])
 def test_links_carry_no_more_than_their_lanes_do(cli: Cli, links: int) -> None:
     sets = (*SOCKET, "--set", "memory.controllers=3", "--set", f"memory.socket.links={links}", "--set", "memory.socket.requests=128", "--set", "memory.socket.directory=none")

@@ -48,7 +48,9 @@ pub fn statistic(name: &str) -> Result<&'static StatisticInfo, ConfigError> {
 pub(crate) fn derived(tally: &Tally, time: Dur, threads: usize, each: &mut dyn FnMut(&'static str, f64)) {
     let seconds = time.as_ns() * 1e-9;
     let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
-    let (data, media) = (tally.number("cpu.bytes_moved"), tally.number("memory.bytes_written"));
+    let data = tally.number("cpu.bytes_moved");
+    // What the other socket keeps with its lines is nothing that the program wrote.
+    let media = tally.number("memory.bytes_written") - tally.number("memory.directory_bytes_written");
     let throughput = Throughput {
         operations_per_second: per_second(tally.number("cpu.operations")),
         bytes_per_second: per_second(if data > 0.0 { data } else { media }),
@@ -62,6 +64,7 @@ pub(crate) fn derived(tally: &Tally, time: Dur, threads: usize, each: &mut dyn F
 #[cfg(test)]
 mod tests {
     use super::*;
+    use params::StatSink;
 
     #[test]
     fn a_name_that_several_report_has_one_unit_and_every_row_says_something() {
@@ -76,6 +79,18 @@ mod tests {
             );
             assert!(row.explains.iter().all(|time| statistic(time).is_ok()), "{}", row.name);
         }
+    }
+
+    #[test]
+    fn what_the_other_socket_keeps_with_its_lines_is_no_throughput() {
+        let mut tally = Tally::default();
+        tally.count("memory.bytes_written", 3000);
+        tally.count("memory.directory_bytes_written", 1000);
+        let mut found = None;
+        derived(&tally, Dur::ns(1000), 1, &mut |name, value| {
+            found = found.or((name == "throughput.bytes_per_second").then_some(value.round() as u64));
+        });
+        assert_eq!(found, Some(2_000_000_000));
     }
 
     #[test]

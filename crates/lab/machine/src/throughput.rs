@@ -10,7 +10,7 @@ pub(crate) struct Throughput {
     #[stat(unit = "1/s")]
     pub(crate) operations_per_second: f64,
     /// bytes that the program moves a simulated second; where it counts none, bytes written to the
-    /// media
+    /// media, without those for nothing but which lines the other socket has given away
     #[stat(unit = "B/s")]
     pub(crate) bytes_per_second: f64,
 }

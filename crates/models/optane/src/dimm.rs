@@ -188,7 +188,42 @@ impl Dimm {
         self.stats.block_writes += 1;
         self.stats.partial_writes += u64::from(block.dirty != WHOLE);
         cost.bytes_written += BLOCK_BYTES;
+        cost.bytes_noted += block.bytes_noted();
         self.backlog += 1;
+    }
+
+    /// A line is changed, in its block by `change`.
+    fn put(&mut self, now: Time, line: Line, change: impl Fn(&mut Block, Line)) -> Cost {
+        let mut cost = Cost::default();
+        let Entered { index, found, evicted } = self.enter(now, line);
+        self.forget(now, index);
+        if let Some(block) = evicted {
+            self.write_block(now, block, &mut cost);
+        }
+        let Leaving { joined_until, settled, .. } = self.leaving[index];
+        let joins = now < if self.is(Mutant::JoinsLate) { settled } else { joined_until };
+        let own = self.buffer.at(index);
+        if joins {
+            own.valid |= bit_of(line);
+        } else {
+            change(own, line);
+        }
+        if own.dirty == WHOLE {
+            let block = std::mem::replace(own, Block { dirty: 0, noted: 0, ..*own });
+            self.write_block(now, block, &mut cost);
+            self.leaves(now, index);
+        }
+        let stall = self.wear.written(line);
+        if stall > Dur::ZERO {
+            self.stats.wear_moves += 1;
+            self.media_free = self.media_free.max(now) + stall;
+        }
+        cost.hit = Some(found);
+        self.buffer_free = self.buffer_free.max(now) + self.spec.line;
+        self.catch_up(now);
+        let media = self.busy(self.media_free.since(now) + self.waiting(), self.spec.writes_ahead);
+        cost.busy = media.max(self.busy(self.buffer_free.since(now), self.spec.ahead)).max(stall);
+        cost
     }
 
     /// How long the controller sends nothing else: while the line is on the bus, and while there is more `work` than `ahead`.
@@ -226,35 +261,11 @@ impl Media for Dimm {
     }
 
     fn write(&mut self, now: Time, line: Line) -> Cost {
-        let mut cost = Cost::default();
-        let Entered { index, found, evicted } = self.enter(now, line);
-        self.forget(now, index);
-        if let Some(block) = evicted {
-            self.write_block(now, block, &mut cost);
-        }
-        let Leaving { joined_until, settled, .. } = self.leaving[index];
-        let joins = now < if self.is(Mutant::JoinsLate) { settled } else { joined_until };
-        let own = self.buffer.at(index);
-        own.valid |= bit_of(line);
-        if !joins {
-            own.dirty |= bit_of(line);
-        }
-        if own.dirty == WHOLE {
-            let block = std::mem::replace(own, Block { dirty: 0, ..*own });
-            self.write_block(now, block, &mut cost);
-            self.leaves(now, index);
-        }
-        let stall = self.wear.written(line);
-        if stall > Dur::ZERO {
-            self.stats.wear_moves += 1;
-            self.media_free = self.media_free.max(now) + stall;
-        }
-        cost.hit = Some(found);
-        self.buffer_free = self.buffer_free.max(now) + self.spec.line;
-        self.catch_up(now);
-        let media = self.busy(self.media_free.since(now) + self.waiting(), self.spec.writes_ahead);
-        cost.busy = media.max(self.busy(self.buffer_free.since(now), self.spec.ahead)).max(stall);
-        cost
+        self.put(now, line, Block::write)
+    }
+
+    fn note(&mut self, now: Time, line: Line) -> Cost {
+        self.put(now, line, Block::note)
     }
 
     fn least_read(&self) -> Dur {

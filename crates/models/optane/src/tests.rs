@@ -126,6 +126,16 @@ fn a_whole_block_is_written_at_once_and_a_part_of_one_when_it_has_to_leave() {
 }
 
 #[test]
+fn a_block_in_which_nobody_has_changed_bytes_is_written_and_told_apart() {
+    let mut dimm = Dimm::new(plain());
+    let mut noted = |n: u64| dimm.note(at(0), line(n)).bytes_noted;
+    assert_eq!([0, 1, 2, 3].map(&mut noted), [0, 0, 0, 256]);
+    assert_eq!([8, 9, 10].map(&mut noted), [0; 3]);
+    let cost = dimm.write(at(0), line(11));
+    assert_eq!((cost.bytes_written, cost.bytes_noted), (256, 0));
+}
+
+#[test]
 fn a_place_whose_block_is_in_the_media_is_taken_before_one_that_has_a_block() {
     let written_at = |ns: u64| {
         let mut dimm = Dimm::new(DimmSpec { linger: Dur::ns(500), settle: Dur::ns(2000), ..plain() });

@@ -18,6 +18,30 @@ pub struct Block {
     pub dirty: u8,
     /// Lines that the buffer has.
     pub valid: u8,
+    /// Of those that the media does not have yet, lines whose own bytes nobody has changed.
+    pub noted: u8,
+}
+
+impl Block {
+    /// A line's bytes change.
+    #[inline]
+    pub fn write(&mut self, line: Line) {
+        self.noted &= !bit_of(line);
+        self.valid |= bit_of(line);
+        self.dirty |= bit_of(line);
+    }
+
+    /// What is kept beside a line's bytes changes.
+    pub fn note(&mut self, line: Line) {
+        self.noted |= bit_of(line) & !self.dirty;
+        self.valid |= bit_of(line);
+        self.dirty |= bit_of(line);
+    }
+
+    /// Of the bytes of its write those that it has for nothing but notes: all of them or none.
+    pub fn bytes_noted(&self) -> u64 {
+        if self.noted == self.dirty { BLOCK_BYTES } else { 0 }
+    }
 }
 
 /// Where a line's block is in the buffer.
@@ -136,7 +160,7 @@ mod tests {
                 list.push(number);
                 prop_assert_eq!(entered.found, was_there);
                 // Every block has its number in its bits.
-                let bits = |number: u64| Block { dirty: number as u8, valid: !(number as u8) };
+                let bits = |number: u64| Block { dirty: number as u8, valid: !(number as u8), noted: 0 };
                 prop_assert_eq!(entered.evicted, left.map(bits));
                 *buffer.at(entered.index) = bits(number);
                 let mut held: Vec<_> = buffer.blocks().collect();

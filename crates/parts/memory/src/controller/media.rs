@@ -16,6 +16,8 @@ pub struct Cost {
     pub bytes_read: u64,
     /// Bytes that the media wrote.
     pub bytes_written: u64,
+    /// Of these, bytes of lines or blocks that nothing but notes has changed.
+    pub bytes_noted: u64,
     /// Whether it hit the module's internal buffer, where there is one.
     pub hit: Option<bool>,
 }
@@ -26,6 +28,8 @@ pub trait Media {
     fn read(&mut self, now: Time, line: Line) -> Cost;
     /// A line leaves the write pending queue at `now`.
     fn write(&mut self, now: Time, line: Line) -> Cost;
+    /// The same of a line none of whose own bytes change: only what is kept beside them.
+    fn note(&mut self, now: Time, line: Line) -> Cost;
     /// How long a read takes at least.
     fn least_read(&self) -> Dur;
     /// Whether a buffer of the module's answers some accesses.
@@ -62,14 +66,13 @@ impl Media for FixedMedia {
     }
 
     fn write(&mut self, _: Time, line: Line) -> Cost {
-        let Some(buffer) = self.spec.buffer else {
-            return Cost { busy: self.spec.write_service, bytes_written: 64, ..Cost::default() };
-        };
-        let (block, mut cost) = self.enter(line);
-        block.valid |= bit_of(line);
-        block.dirty |= bit_of(line);
-        cost.busy += buffer.hit_service;
-        cost
+        self.put(line, Block::write)
+    }
+
+    fn note(&mut self, _: Time, line: Line) -> Cost {
+        let cost = self.put(line, Block::note);
+        let alone = if self.spec.buffer.is_none() { cost.bytes_written } else { cost.bytes_noted };
+        Cost { bytes_noted: alone, ..cost }
     }
 
     fn least_read(&self) -> Dur {
@@ -88,6 +91,17 @@ impl FixedMedia {
         FixedMedia { spec, blocks: BlockBuffer::new(blocks) }
     }
 
+    /// A line is changed, in its block by `change`.
+    fn put(&mut self, line: Line, change: fn(&mut Block, Line)) -> Cost {
+        let Some(buffer) = self.spec.buffer else {
+            return Cost { busy: self.spec.write_service, bytes_written: 64, ..Cost::default() };
+        };
+        let (block, mut cost) = self.enter(line);
+        change(block, line);
+        cost.busy += buffer.hit_service;
+        cost
+    }
+
     /// The line's block in the buffer, and what making room for it costs: a partly written block is read
     /// first, then the whole block is written.
     fn enter(&mut self, line: Line) -> (&mut Block, Cost) {
@@ -95,6 +109,7 @@ impl FixedMedia {
         let mut cost = Cost { hit: Some(entered.found), ..Cost::default() };
         if let Some(old) = entered.evicted.filter(|old| old.dirty != 0) {
             cost.bytes_written += BLOCK_BYTES;
+            cost.bytes_noted += old.bytes_noted();
             cost.busy += self.spec.write_service * BLOCK_LINES;
             if old.valid != WHOLE {
                 cost.bytes_read += BLOCK_BYTES;

@@ -22,6 +22,7 @@
 //! which the paper leaves out; Yang et al. (FAST 2020) for the internal buffer.
 
 pub mod blocks;
+mod clocks;
 mod media;
 mod queued;
 #[cfg(test)]
@@ -42,9 +43,9 @@ use ::plug::LeastAnswer;
 use blocks::BLOCK_LINES;
 use engine::{Device, Mark, Out, PortId, Track};
 use protocol::{
-    Accepted, Among, Block, ControllerOrdering, Depth, EpochTag, Evicted, FlushRequest, Image, Line,
-    LineWrite, Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View,
-    messages, ports, tell_durable,
+    Accepted, Block, ControllerOrdering, Depth, EpochTag, Evicted, FlushRequest, Image, Line, LineWrite,
+    Mask, Msg, Node, PAGE_BYTES, PM_BASE, PostCrash, Records, Retired, SharedPage, StatSink, View, messages,
+    ports, tell_durable,
 };
 use queued::Taken;
 use std::collections::VecDeque;
@@ -124,6 +125,16 @@ struct Pending {
     held: bool,
     /// When the undo record's value is there.
     ready: Time,
+    /// Changes none of the line's own bytes: [`Media::note`].
+    is_note: bool,
+}
+
+/// What is asked of a media write.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    /// That the line is read for an undo record before.
+    undo_read: bool,
+    is_note: bool,
 }
 
 impl Controller {
@@ -277,7 +288,7 @@ impl Controller {
                 break;
             }
             self.retired.pop();
-            self.enqueue(line, false, out);
+            self.enqueue(line, Wanted::default(), out);
         }
         while let Some(input) = self.next_input() {
             self.stats.input.set(out.now(), self.input.len());
@@ -327,8 +338,10 @@ impl Controller {
                 out.send(port, self.spec.acknowledge, Msg::Nack { slot: request.slot });
                 return;
             }
-            Accepted::Write => self.enqueue(line, false, out),
-            Accepted::ReadThenWrite => self.enqueue(line, true, out),
+            Accepted::Write => self.enqueue(line, Wanted::default(), out),
+            Accepted::ReadThenWrite => {
+                self.enqueue(line, Wanted { undo_read: true, ..Wanted::default() }, out)
+            }
             Accepted::Absorbed => {}
         }
         out.send(port, self.spec.acknowledge, Msg::Ack { slot: request.slot });
@@ -338,16 +351,16 @@ impl Controller {
         if let Some(core) = ack {
             if write.mask != 0 {
                 self.image.write(write.line, &write.data, write.mask);
-                self.enqueue(write.line, false, out);
+                self.enqueue(write.line, Wanted::default(), out);
             }
             tell_durable(write.line, core, self.spec.acknowledge, out);
         } else if self.ordering.evict(write, &mut self.image) == Evicted::Written {
-            self.enqueue(write.line, false, out);
+            self.enqueue(write.line, Wanted { is_note: write.mask == 0, ..Wanted::default() }, out);
         }
     }
 
     /// A media write enters the queue, or joins the one of the same line.
-    fn enqueue(&mut self, line: Line, undo_read: bool, out: &mut Out<'_, Msg>) {
+    fn enqueue(&mut self, line: Line, Wanted { undo_read, is_note }: Wanted, out: &mut Out<'_, Msg>) {
         if undo_read {
             self.reads.push_back(Read { line, answer: false });
         }
@@ -356,9 +369,10 @@ impl Controller {
         {
             self.stats.coalesced += 1;
             pending.held |= undo_read;
+            pending.is_note &= is_note;
             return;
         }
-        self.queue.push(Pending { line, held: undo_read, ready: Time::ZERO });
+        self.queue.push(Pending { line, held: undo_read, ready: Time::ZERO, is_note });
         self.note_queue(out);
     }
 
@@ -479,7 +493,8 @@ impl Controller {
     fn serve_write(&mut self, index: usize, out: &mut Out<'_, Msg>) {
         let Behind::Server(media) = &mut self.media else { return };
         let pending = self.queue.remove(index);
-        let cost = media.write(out.now(), pending.line);
+        let (now, line) = (out.now(), pending.line);
+        let cost = if pending.is_note { media.note(now, line) } else { media.write(now, line) };
         self.stats.accessed(&cost);
         self.wrote_last = true;
         self.busy_until = out.now() + cost.busy;
@@ -500,49 +515,6 @@ impl Controller {
         let index = self.recalled.iter().position(|(l, _)| *l == line).expect("a recall was asked for");
         let (line, core) = self.recalled.remove(index);
         out.send(ports::from_core(core), self.spec.acknowledge, Msg::Recalled { line });
-    }
-
-    /// Clocks have moved: cores hear at once of what is durable here, other controllers when it is time.
-    fn moved(&mut self, out: &mut Out<'_, Msg>) {
-        let Some(clocks) = self.ordering.clocks() else { return };
-        while let Some(EpochTag { core, epoch }) = clocks.durable() {
-            out.send(ports::from_core(core), self.spec.commit, Msg::CommitAck { epoch });
-        }
-        if clocks.has_news() && self.tells_at == Time::NEVER {
-            let (now, interval) = (out.now(), clocks.interval().as_ps().max(1));
-            self.tells_at = Time::from_ps(now.ps().next_multiple_of(interval));
-            if self.tells_at > now {
-                out.wake(self.tells_at, Msg::Wake);
-            } else {
-                self.tell(out);
-            }
-        }
-        self.note_table(out);
-    }
-
-    /// Tells the other controllers how far each core is here.
-    fn tell(&mut self, out: &mut Out<'_, Msg>) {
-        self.tells_at = Time::NEVER;
-        let Some(clocks) = self.ordering.clocks() else { return };
-        let Among { own, controllers, cores } = clocks.place();
-        while let Some(tag) = clocks.untold() {
-            for other in (0..controllers).filter(|c| *c != own) {
-                out.send(ports::device(other, cores), Dur::ZERO, Msg::Clock { tag });
-            }
-        }
-    }
-
-    fn complete(&mut self, tag: EpochTag, after: Option<EpochTag>, out: &mut Out<'_, Msg>) {
-        let clocks = self.ordering.clocks().expect("cores tell of complete epochs where clocks are compared");
-        clocks.complete(tag, after, &mut self.image, &mut self.retired);
-        self.moved(out);
-    }
-
-    fn hears(&mut self, port: PortId, tag: EpochTag, out: &mut Out<'_, Msg>) {
-        let clocks = self.ordering.clocks().expect("controllers tell each other where clocks are compared");
-        let from = usize::from(port.0 - ports::device(0, clocks.place().cores).0);
-        clocks.hears(from, tag, &mut self.image, &mut self.retired);
-        self.moved(out);
     }
 
     /// Something else uses the media for so long, behind what they do now.
@@ -643,7 +615,7 @@ impl Node for Controller {
         if let Behind::Queue(media) = &self.media
             && let Some([read, written]) = media.media_bytes()
         {
-            (self.stats.bytes_read, self.stats.bytes_written) = (read, written);
+            (self.stats.bytes_read, self.stats.bytes_written, self.stats.bytes_noted) = (read, written, 0);
         }
         if self.is_pm() {
             self.stats.of_pm(self.records, sink);

@@ -96,7 +96,7 @@ impl Controller {
             if self.hand(self.queue[index].line, true, now).is_none() {
                 return;
             }
-            self.queue.remove(index);
+            self.stats.bytes_noted += if self.queue.remove(index).is_note { 64 } else { 0 };
             self.stats.writes += 1;
             self.note_queue(out);
             self.admit_waiting(out);

@@ -47,6 +47,9 @@ pub(super) struct Stats {
     /// bytes written to the media of persistent memory
     #[stat(unit = "B")]
     pub(super) bytes_written: u64,
+    /// bytes written to the media of persistent memory for nothing but which lines the other socket has given away
+    #[stat(name = "directory_bytes_written", unit = "B", unless_zero)]
+    pub(super) bytes_noted: u64,
     /// bytes read from the media of persistent memory
     #[stat(unit = "B")]
     pub(super) bytes_read: u64,
@@ -134,6 +137,7 @@ impl Stats {
     pub(super) fn accessed(&mut self, cost: &Cost) {
         self.bytes_read += cost.bytes_read;
         self.bytes_written += cost.bytes_written;
+        self.bytes_noted += cost.bytes_noted;
         self.buffer.hits += u64::from(cost.hit == Some(true));
         self.buffer.misses += u64::from(cost.hit == Some(false));
     }

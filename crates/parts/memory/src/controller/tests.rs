@@ -351,6 +351,10 @@ impl Media for Forgetful {
         Cost { busy: Dur::ns(26), ..Cost::default() }
     }
 
+    fn note(&mut self, now: Time, line: Line) -> Cost {
+        self.write(now, line)
+    }
+
     fn least_read(&self) -> Dur {
         Dur::ns(175)
     }
@@ -380,6 +384,26 @@ fn those_that_are_not_of_the_block_that_is_read_stay_in_turn() {
         of.0 - line(0).0
     };
     assert_eq!(b.answers.iter().map(line_of).collect::<Vec<u64>>(), [16, 0, 1, 4, 8]);
+}
+
+/// Bytes that the media have written, and of them those for nothing but notes, after these writes.
+fn written(buffer: Option<BufferSpec>, writes: &[(u64, bool)]) -> (u64, u64) {
+    let mut b = Bench::of(spec(), media(buffer));
+    for (at, (n, is_note)) in (10..).step_by(1000).zip(writes) {
+        let mask = if *is_note { 0 } else { Mask::MAX };
+        b.arrive(at, 0, Msg::Write { line: line(*n), data: [1; 64], mask, ack: None, is_owned: true });
+    }
+    b.run();
+    (b.controller.stats.bytes_written, b.controller.stats.bytes_noted)
+}
+
+#[test]
+fn what_changes_none_of_a_lines_own_bytes_is_told_apart_from_what_the_program_writes() {
+    assert_eq!(written(None, &[(0, false), (1, true), (1, true), (0, true)]), (256, 192));
+    // Of blocks that leave a buffer, the two in which nobody has changed bytes.
+    let buffer = BufferSpec { blocks: 1, read: Dur::ns(50), hit_service: Dur::ns(5) };
+    let blocks = [(0, true), (4, true), (5, false), (8, false), (9, true), (12, true), (16, true)];
+    assert_eq!(written(Some(buffer), &blocks), (4 * 256, 2 * 256));
 }
 
 #[test]
