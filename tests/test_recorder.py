@@ -14,7 +14,7 @@ SPACE, SHIFT = 1 << 62, 44
 STORES = {"store", "store-nt", "store-release", "rmw", "observed"}
 HARD = {
     "gone": (0, ""), "forbidden": (0, ""), "moved": (0, "1\n"), "cancelled": (0, ""), "cleaned": (0, "300\n"), "threads": (0, "5000\n"),
-    "interrupted": (0, "1\n"), "jumped": (0, "200\n"), "faults": (0, "1 8 7\n"), "closes": (0, ""),
+    "interrupted": (0, "1\n"), "jumped": (0, "200\n"), "faults": (0, "1 8 7\n"), "refused_stores": (0, "4 4\n"), "closes": (0, ""),
     "children": (0, "4 5\n"), "ends": (6, ""), "destructors": (0, "18\n"), "exit": (7, ""), "quick": (8, "quick\n"),
     "_Exit": (9, ""), "last": (0, ""),
 }

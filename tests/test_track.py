@@ -149,6 +149,11 @@ def test_the_end_of_a_short_command_is_seen(cli: Cli) -> None:
     assert len(json.loads(cli("track", "--interval", 600, "--format", "json", "--", "sh", "-c", "exec true"))) <= 1
 
 
+def test_what_was_tracked_is_printed_without_progress_too(cli: Cli) -> None:
+    text = cli("track", "--quiet", "--interval", 600, "--", "sh", "-c", "exit 3")
+    assert "dirty pages of 4 KiB" in text and "exit code" not in text
+
+
 @pytest.mark.parametrize(("end", "told"), [("exit 3", "the program ended with exit code 3"), ("kill -9 $$", "the program ended by signal 9"), ("exit 0", None)])
 def test_how_a_command_ended_is_told(cli: Cli, end: str, told: str | None) -> None:
     text = cli("track", "--interval", 600, "--", "sh", "-c", end)

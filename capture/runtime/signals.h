@@ -15,6 +15,8 @@ struct frame {
     /* A store whose hook has run; perhaps it has not been made yet. */
     uint64_t pending;
     uint32_t pending_size, pending_kind, pending_location, pending_work;
+    /* It was not made: it is what the signal tells of. */
+    int faulted;
     /* A read of a volatile variable, likewise. */
     struct look looked;
 };
@@ -39,6 +41,7 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
     struct buffer *b = self;
     f->interrupted = b;
     f->pending_size = 0;
+    f->faulted = 0;
     f->looked.address = 0;
     if (!b) return;
     f->outer = b->frames;
@@ -52,6 +55,13 @@ static void enter_handler(struct frame *f, const ucontext_t *context) {
     b->pending_size = 0;
     f->looked = b->looked;
     if (b->looked.address) forget_look(b);
+}
+
+/* Whether the pending store is what the processor could not do. Of an address that there cannot be it does not tell which. */
+static int faults(const struct frame *f, int number, const siginfo_t *info) {
+    if ((number != SIGSEGV && number != SIGBUS) || info->si_code <= 0 || !f->pending_size) return 0;
+    uint64_t at = (uintptr_t)info->si_addr, first = f->pending;
+    return at - first < f->pending_size || (uint64_t)((int64_t)(first << 16) >> 16) != first;
 }
 
 static void leave_handler(struct frame *f) {
@@ -110,6 +120,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     if (a.sa_flags & SA_RESETHAND) actions[number].sa_handler = SIG_DFL;
     struct frame f;
     enter_handler(&f, context);
+    f.faulted = faults(&f, number, info);
     if (info->si_code <= 0) signal_arrived();
     if (a.sa_flags & SA_SIGINFO) a.sa_sigaction(number, info, context);
     else a.sa_handler(number);
@@ -203,7 +214,7 @@ static void leave_all(int in_hook) {
     }
     settle(b);
     for (struct frame *f = b->frames; f; f = f->outer) {
-        if (!f->pending_size) continue;
+        if (!f->pending_size || f->faulted) continue;
         pend(b, f->pending_kind, f->pending, f->pending_size, f->pending_location);
         settle(b);
     }

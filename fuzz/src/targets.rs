@@ -132,7 +132,7 @@ fn crash_log(bytes: &[u8]) {
     let Some(recording) = small(bytes) else { return };
     let layout = Layout::new(recording.about(), &recording.counts().extents, 1 << 40);
     let named = &crash::Facts::of(&recording).named;
-    let log = crash::of_trace(&recording, &Recorded { layout: &layout, named, image: None, after: None });
+    let log = crash::of_trace(&recording, &Recorded { layout: &layout, named, begins: &[] });
     _ = crash::persistence_lint(&log);
     for model in [Persistency::Px86, Persistency::Epoch] {
         let mut tracker = Tracker::new(&log, model);

@@ -192,6 +192,23 @@ static int faults(void) {
     return 0;
 }
 
+/* Stores that cannot be made, and a handler that jumps away from them. */
+static int refused_stores(void) {
+    signal(SIGSEGV, jump_out);
+    signal(SIGBUS, jump_out);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    if (ftruncate(fd, 4096)) return 1;
+    char *file = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *none = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile int *const places[] = {(int *)8, (int *)0xDEAD000000000000, (int *)(none + 64), (int *)(file + 4096)};
+    for (volatile int n = 0; n < 4; n++) {
+        file[n] = (char)(1 + n);
+        if (!sigsetjmp(out, 1)) *places[n] = 1;
+    }
+    printf("%lu %d\n", atomic_load(&alarms), file[3]);
+    return 0;
+}
+
 /* The number that the recorder has is closed or replaced, and then the program's own file has it. */
 static int closes(void) {
     work(200000);
@@ -258,7 +275,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IONBF, 0);
     struct { const char *name; int (*run)(void); } cases[] = {
         {"gone", gone}, {"forbidden", forbidden}, {"moved", moved}, {"cancelled", cancelled}, {"cleaned", cleaned}, {"threads", threads},
-        {"interrupted", interrupted}, {"jumped", jumped}, {"faults", faults}, {"closes", closes}, {"children", children},
+        {"interrupted", interrupted}, {"jumped", jumped}, {"faults", faults}, {"refused_stores", refused_stores}, {"closes", closes}, {"children", children},
         {"ends", ends}, {"destructors", destructors},
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)

@@ -33,6 +33,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) number: u32,
     /// The recorded path of `{image}`.
     pub(crate) chosen: String,
+    /// From where on the power may fail: see [`Facts::begins`].
+    begins: Vec<(usize, u64)>,
     /// Where files lie in a machine's memory.
     layout: Layout,
 }
@@ -49,9 +51,8 @@ pub(crate) fn lab(
     })?;
     refused::without_values(args, recording.about())?;
     let shown = progress::reading(&args.common, &args.workload);
-    let recorded = Recorded::new(args, recording)?;
+    let mut recorded = Recorded::new(args, recording)?;
     refused::unseen(args, &recorded)?;
-    refused::never_durable(args, &recorded, model)?;
     let mut log = log_of(args, recording, &recorded)?;
     drop(shown);
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
@@ -61,6 +62,12 @@ pub(crate) fn lab(
     let mut lab = External::ends(|| {
         if let Some(text) = &args.replay {
             return replayed(text, &log, &recorded, &external);
+        }
+        if recorded.holds_at_first(args, model, &log, &external) {
+            recorded.begins = Vec::new();
+            log.begins_at_once();
+        } else {
+            refused::never_durable(args, &recorded, model)?;
         }
         let shown = progress::busy(&args.common, "the check on everything that the program did");
         let whole = uncut(model, &log, &recorded, &external);
@@ -92,8 +99,8 @@ fn log_of(args: &CrashArgs, recording: &Recording, recorded: &Recorded<'_>) -> R
         };
         return Err(Failure::BadInput(format!("--after {number}: the recording has no such mark; {there}")));
     }
-    let (layout, named, image) = (&recorded.layout, &recorded.facts.named, Some(recorded.number));
-    Ok(crash::of_trace(recording, &crash::Recorded { layout, named, image, after: args.after }))
+    let (layout, named, begins) = (&recorded.layout, &recorded.facts.named, &recorded.begins);
+    Ok(crash::of_trace(recording, &crash::Recorded { layout, named, begins }))
 }
 
 /// One image of the model, tried again.
@@ -201,7 +208,7 @@ fn on_the_machine(
             "workload.sync = page-cache: a power failure leaves persistent memory, and a page cache is none; give dax".into(),
         ));
     }
-    let after = recorded.begins(args);
+    let after = recorded.begins.clone();
     let options = output::options(&args.settings);
     let cuts = if asked {
         Cuts { every: crash_options::every(args, crash_options::WRITES)?, after }
@@ -236,7 +243,18 @@ impl<'a> Recorded<'a> {
         let placed = layout.files().iter().filter(named).map(|f| f.path.as_str());
         let names = Names::new(at_first.chain(later).chain(placed));
         let (number, chosen) = refused::choose(args, &facts, &files, &names)?;
-        Ok(Recorded { about, facts, files, names, number, chosen, layout })
+        let begins = facts.begins(&facts.named.bearers(about, &layout, &chosen), args.after);
+        Ok(Recorded { about, facts, files, names, number, chosen, begins, layout })
+    }
+
+    /// Whether the check holds on what the program found, of which the file is a part: then it was durable, and power may fail as soon as
+    /// the program does anything.
+    fn holds_at_first(&self, args: &CrashArgs, model: Persistency, log: &Log, external: &External) -> bool {
+        let was_there = log.files.iter().any(|f| f.size > 0 && f.names.contains(&self.chosen));
+        let first = Tracker::new(log, model);
+        args.after.is_none()
+            && was_there
+            && external.run(&self.left(&first.candidate(&BTreeMap::new()))).is_ok()
     }
 
     /// What a check sees of an image of the model.
@@ -275,13 +293,6 @@ impl<'a> Recorded<'a> {
         a == b || (self.facts.passed(a).eq(self.facts.passed(b)) && files(a) == files(b))
     }
 
-    /// From where on the power may fail: once the file is there to stay, and the mark that `--after` names is made.
-    fn begins(&self, args: &CrashArgs) -> Vec<(usize, u64)> {
-        let there = self.facts.files.get(&self.number).and_then(|f| f.there);
-        let mark = args.after.and_then(|number| self.facts.mark_at(number));
-        there.into_iter().chain(mark).collect()
-    }
-
     fn json(&self, args: &CrashArgs, external: &External) -> Value {
         let files = self.files.iter().filter(|f| !f.names.is_empty());
         let files = files.map(|f| json!({"name": self.shown_file(f.number), "bytes": f.size}));
@@ -291,6 +302,7 @@ impl<'a> Recorded<'a> {
             "file_size_limit_bytes": external.file_limit,
             "time_limit_s": args.time_limit,
             "after": args.after,
+            "from_the_start": self.begins.is_empty(),
             "marks": self.facts.marks.len(),
             "sources": self.about.sources,
             "remarks": refused::remarks(self),
@@ -306,9 +318,13 @@ impl<'a> Recorded<'a> {
             1..=4 => format!(", beside {}", others.join(", ")),
             n => format!(", beside {n} others"),
         };
-        let after = args.after.map(|n| format!("; power failures after mark {n}")).unwrap_or_default();
+        let since = match (args.after, self.begins.is_empty()) {
+            (Some(n), _) => format!("; power failures after mark {n}"),
+            (None, true) => String::new(),
+            (None, false) => "; power failures once it is there to stay".into(),
+        };
         let mut notes = vec![
-            format!("file {}{beside}{after}", self.shown().display()),
+            format!("file {}{beside}{since}", self.shown().display()),
             format!(
                 "the check may take {} s and write files of {} bytes",
                 args.time_limit,
@@ -317,6 +333,11 @@ impl<'a> Recorded<'a> {
         ];
         notes.extend(refused::remarks(self));
         notes
+    }
+
+    /// What the recorder noted.
+    pub(crate) fn noted(&self) -> &[String] {
+        &self.about.notes
     }
 
     /// The name of the chosen file as it is shown.

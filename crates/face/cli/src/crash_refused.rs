@@ -110,9 +110,10 @@ pub(crate) fn unseen(args: &CrashArgs, recorded: &Recorded<'_>) -> Result<(), Fa
     Err(no_verdict(args, &why))
 }
 
-/// What was accepted or belongs to no file: said with the result.
+/// What the recorder noted, and what was accepted or belongs to no file: said with the result.
 pub(crate) fn remarks(recorded: &Recorded<'_>) -> Vec<String> {
-    recorded.facts.gaps.iter().map(|gap| gap_text(recorded, gap)).collect()
+    let gaps = recorded.facts.gaps.iter().map(|gap| gap_text(recorded, gap));
+    recorded.noted().iter().cloned().chain(gaps).collect()
 }
 
 /// A check that fails where no power fails says nothing of power failures.

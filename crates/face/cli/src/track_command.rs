@@ -26,7 +26,7 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
         return Err(Failure::BadInput(text.into()));
     }
     args.out.as_deref().map_or(Ok(()), recordings::can_be_made)?;
-    let live = !args.common.quiet && !output::is_json(&args.common);
+    let live = !output::is_json(&args.common);
     // Lines that appear as windows end say it themselves, where they are read at once.
     let bar = (!live || !std::io::stdout().is_terminal()).then(|| match args.windows {
         Some(windows) => progress::bar(&args.common, windows as usize, "windows"),
@@ -282,9 +282,6 @@ impl Clean for Window {
 }
 
 fn summary(args: &TrackArgs, report: &Report) {
-    if args.common.quiet {
-        return;
-    }
     let total = total(report);
     let count = |n: u64| quantity::plain(n as f64);
     let mut table = Table::new(["over all windows", "", "of each dirty block clean"]).left(1);
@@ -307,9 +304,7 @@ fn summary(args: &TrackArgs, report: &Report) {
     by_mapping(report);
     by_process(report);
     say!("mechanism: {}", mechanism(report));
-    for note in &report.notes {
-        say!("{note}");
-    }
+    report.notes.iter().filter(|_| !args.common.quiet).for_each(|note| say!("{note}"));
     if report.comparing_s > 0.0 {
         let rate = report.compared_bytes as f64 / report.comparing_s / (1u64 << 30) as f64;
         say!("compared {} MiB with the copy at {rate:.2} GiB/s", report.compared_bytes >> 20);

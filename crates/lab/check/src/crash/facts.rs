@@ -16,8 +16,19 @@ pub struct FileFacts {
     /// Something of it was made durable: flushed and fenced, or synced.
     pub durable: bool,
     /// From where on it is there to stay: its first mapped store, or the first sync of whatever file once it was
-    /// written to. A thread, and its records up to there.
-    pub there: Option<(usize, u64)>,
+    /// written to.
+    pub there: Option<Moment>,
+}
+
+/// A moment of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Records of all threads up to it, in the recorded order.
+    order: u64,
+    /// The thread of the last one.
+    pub thread: usize,
+    /// Records of that thread up to it.
+    pub nth: u64,
 }
 
 /// How a gap is known.
@@ -77,8 +88,11 @@ struct Reader<'a> {
     flushed: Vec<BTreeSet<u32>>,
     /// Files that were made without a name, and have none yet.
     nameless: BTreeSet<u32>,
-    /// Records of each thread so far.
+    /// Files that were given a name.
+    linked: BTreeSet<u32>,
+    /// Records of each thread so far, and of all.
     records: Vec<u64>,
+    order: u64,
 }
 
 impl Facts {
@@ -91,7 +105,9 @@ impl Facts {
             facts: Facts::default(),
             flushed: vec![BTreeSet::new(); recording.threads()],
             nameless: about.files.keys().copied().filter(|n| about.is_made_nameless(*n)).collect(),
+            linked: BTreeSet::new(),
             records: vec![0; recording.threads()],
+            order: 0,
         };
         for record in recording.in_order() {
             reader.follow(&record);
@@ -133,6 +149,14 @@ impl Facts {
         marks.filter(is_passed).map(|(mark, _)| *mark)
     }
 
+    /// From where on power may fail: for each of these threads, the records that it has done. One of `files` is there to stay then, any
+    /// of them, and the first mark with the number `after` is made.
+    pub fn begins(&self, files: &[u32], after: Option<u64>) -> Vec<(usize, u64)> {
+        let there = files.iter().filter_map(|file| self.files.get(file)?.there).min();
+        let mark = after.and_then(|number| self.mark_at(number));
+        there.map(|moment| (moment.thread, moment.nth)).into_iter().chain(mark).collect()
+    }
+
     /// The thread that makes the first mark with this number, and its records up to it.
     pub fn mark_at(&self, number: u64) -> Option<(usize, u64)> {
         let at = self.marks.iter().position(|m| m.number == number)?;
@@ -145,6 +169,7 @@ impl Reader<'_> {
         let operand = self.space.follow(r);
         let thread = r.thread as usize;
         self.records[thread] += 1;
+        self.order += 1;
         self.facts.named.follow(self.about, r, self.records[thread], operand);
         match r.kind {
             Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::StoreNonTemporal | Kind::Written => {
@@ -224,8 +249,12 @@ impl Reader<'_> {
         if self.nameless.contains(&file) {
             return;
         }
-        let nth = self.records[thread];
-        self.file(file).there.get_or_insert((thread, nth));
+        let now = self.now(thread);
+        self.file(file).there.get_or_insert(now);
+    }
+
+    fn now(&self, thread: usize) -> Moment {
+        Moment { order: self.order, thread, nth: self.records[thread] }
     }
 
     fn call(&mut self, r: &Record) {
@@ -237,13 +266,14 @@ impl Reader<'_> {
         let call = Call::from_number(r.value as u8);
         if let Some(Call::Msync | Call::Fdatasync | Call::Fsync | Call::Sync | Call::SyncFolder) = call {
             self.facts.syncs += 1;
-            let nth = self.records[thread];
+            let now = self.now(thread);
             for (_, file) in self.facts.files.iter_mut().filter(|(n, _)| !self.nameless.contains(n)) {
-                file.there.get_or_insert((thread, nth));
+                file.there.get_or_insert(now);
             }
         }
         if let (Some(Call::Link), Some((file, _))) = (call, place) {
             self.nameless.remove(&file);
+            self.links(file, r.value >> 8);
         }
         match call.map(Call::syncs) {
             Some(Syncs::Range | Syncs::File) => {
@@ -255,6 +285,15 @@ impl Reader<'_> {
                 self.facts.files.values_mut().for_each(|f| f.durable |= f.stored);
             }
             Some(Syncs::Nothing) | None => {}
+        }
+    }
+
+    /// A file gets a name: its first one, where the program makes it. It was not there before.
+    fn links(&mut self, file: u32, name: u64) {
+        let name = self.about.names.get(&name);
+        let is_own = self.about.files.get(&file).is_some_and(|f| f.bytes == 0 && Some(&f.path) == name);
+        if self.linked.insert(file) && is_own {
+            self.file(file).there = None;
         }
     }
 
@@ -324,7 +363,8 @@ mod tests {
             (facts.passed(&[10]).count(), facts.passed(&[11]).count(), facts.mark_at(5)),
             (0, 1, Some((0, 11)))
         );
-        assert_eq!([4, 2, 7].map(|n| facts.files[&n].there), [Some((0, 7)), Some((0, 8)), Some((0, 10))]);
+        assert_eq!([4, 2, 7].map(|n| facts.begins(&[n], None)[0]), [(0, 7), (0, 8), (0, 10)]);
+        assert_eq!(facts.begins(&[7, 2], Some(5)), [(0, 8), (0, 11)], "the first of them, and the mark");
     }
 
     #[test]

@@ -128,6 +128,13 @@ impl Log {
         self.origin.as_ref().map_or_else(in_memory, |o| o.begins)
     }
 
+    /// Power may fail from the first event on, whatever was waited for.
+    pub fn begins_at_once(&mut self) {
+        if let Some(origin) = &mut self.origin {
+            Arc::make_mut(origin).begins = 0;
+        }
+    }
+
     /// All events, from the first on.
     pub(super) fn pass(&self) -> Pass<'_> {
         match &self.origin {

@@ -71,6 +71,18 @@ impl Named {
         files
     }
 
+    /// The files that have a name at some time: one that is saved by renaming is another each time.
+    pub fn bearers(&self, about: &About, layout: &Layout, name: &str) -> Vec<u32> {
+        let at_first = layout.files().iter().map(|f| self.first(about, f));
+        let at_first = at_first.filter(|f| f.names.iter().any(|n| n == name)).map(|f| f.number);
+        let named = |what: &What| match what {
+            What::Link(to) | What::Rename(_, to) => to == name,
+            What::Unlink(_) | What::Size(_) | What::AtLeast(_) => false,
+        };
+        let later = self.changes.iter().filter(|c| named(&c.what)).map(|c| c.file);
+        at_first.chain(later).collect()
+    }
+
     /// As the program found it.
     fn first(&self, about: &About, placed: &trace::space::Placed) -> FileState {
         let (number, base, path) = (placed.number, placed.base, placed.path.clone());

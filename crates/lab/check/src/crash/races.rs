@@ -142,7 +142,7 @@ pub fn recorded_races(recording: &Recording) -> Vec<Race> {
     let layout = &Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
     // What files are called is nothing to a race.
     let named = &Named::default();
-    races(&of_trace(recording, &Recorded { layout, named, image: None, after: None }))
+    races(&of_trace(recording, &Recorded { layout, named, begins: &[] }))
 }
 
 fn races_of(events: Pass<'_>, log: &Log) -> Vec<Race> {

@@ -18,18 +18,16 @@ pub struct Recorded<'a> {
     pub layout: &'a Layout,
     /// What they are called at first: a file that the program makes has no name before.
     pub named: &'a Named,
-    /// The file that the check is given: power fails only once it is there to stay.
-    pub image: Option<u32>,
-    /// Power fails only after the first mark with this number.
-    pub after: Option<u64>,
+    /// Power fails only once each of these threads has done so many records: see [`super::Facts::begins`].
+    pub begins: &'a [(usize, u64)],
 }
 
 /// A recorded program's events, threads in turn and synchronisation in the recorded order. Addresses are those of the
 /// layout; files that have no place there are left out. Reads the recording once, and again for each pass.
 pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
-    let (layout, image, after) = (what.layout.clone(), what.image, what.after);
+    let layout = what.layout.clone();
     let files = what.named.files(recording.about(), &layout, Some(&[]));
-    let part = Arc::new(Part { recording: recording.clone(), layout, files, image, after });
+    let part = Arc::new(Part { recording: recording.clone(), layout, files, begins: what.begins.to_vec() });
     let mut recorder = Recorder { contents: Some(Pages::default()), ..Recorder::new(Arc::clone(&part)) };
     let (mut events, mut begins) = (0, 0);
     for (done, record) in recording.in_order().enumerate() {
@@ -59,11 +57,11 @@ struct Part {
     layout: Layout,
     /// Files as the program found them.
     files: Vec<FileState>,
-    image: Option<u32>,
-    after: Option<u64>,
+    begins: Vec<(usize, u64)>,
 }
 
 /// Where a recorded log's events come from.
+#[derive(Clone)]
 pub(super) struct Origin {
     part: Arc<Part>,
     /// How many there are.
@@ -120,16 +118,14 @@ struct Recorder {
     sites: BTreeMap<u32, SiteId>,
     /// Sizes of files as the program sees them.
     sizes: Vec<u64>,
-    /// Files that have a name, or had one.
-    named: Vec<bool>,
     /// The place of each thread's last call.
     calls: Vec<u32>,
     /// Who wrote a line last, and who read it since. Of one thread nobody asks.
     writers: FxHashMap<u64, (u16, u16)>,
-    /// The file asked for is there to stay.
-    there: bool,
-    /// The mark asked for was made.
-    after: bool,
+    /// Records of each thread so far.
+    passed: Vec<u64>,
+    /// What power failures still wait for.
+    waits: Vec<(usize, u64)>,
 }
 
 /// The site of stores by code that the recorder does not see.
@@ -141,7 +137,6 @@ impl Recorder {
         Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
-            named: files.iter().map(|f| !f.names.is_empty()).collect(),
             files,
             contents: None,
             out: VecDeque::new(),
@@ -149,8 +144,8 @@ impl Recorder {
             sites: about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect(),
             calls: vec![0; what.recording.threads()],
             writers: FxHashMap::default(),
-            there: what.image.is_none(),
-            after: what.after.is_none(),
+            passed: vec![0; what.recording.threads()],
+            waits: what.begins.clone(),
             what,
         }
     }
@@ -166,6 +161,19 @@ impl Recorder {
 
     /// The record after those before.
     fn follow(&mut self, r: &Record) {
+        self.act(r);
+        let thread = usize::from(r.thread);
+        self.passed[thread] += 1;
+        if self.waits.is_empty() {
+            return;
+        }
+        self.waits.retain(|(thread, records)| self.passed[*thread] < *records);
+        if self.waits.is_empty() {
+            self.note(Kind::Begins, 0, 0, 0, 0, SiteId::MAX);
+        }
+    }
+
+    fn act(&mut self, r: &Record) {
         use trace::Kind as K;
         let operand = self.space.follow(r);
         let site = self.sites.get(&r.location).copied().unwrap_or(SiteId::MAX);
@@ -173,7 +181,7 @@ impl Recorder {
             K::Sfence => self.note(Kind::Fence(FenceKind::Sfence), 0, 0, 0, r.thread, site),
             K::Order => self.note(Kind::Fence(FenceKind::Ofence), 0, 0, 0, r.thread, site),
             K::Mfence => self.note(Kind::Fence(FenceKind::Mfence), 0, 0, 0, r.thread, site),
-            K::Mark => self.mark(r, site),
+            K::Mark => self.note(Kind::Ended, 0, r.value, 0, r.thread, site),
             K::Store | K::StoreNonTemporal | K::StoreRelease => self.store(r, site),
             K::Observed => self.store(r, self.sites.len() as SiteId),
             K::Rmw => self.locked(r, site),
@@ -204,18 +212,6 @@ impl Recorder {
         self.out.push_back(Happened { event, change: None });
     }
 
-    fn mark(&mut self, r: &Record, site: SiteId) {
-        self.note(Kind::Ended, 0, r.value, 0, r.thread, site);
-        if !self.after && self.what.after == Some(r.value) {
-            self.after = true;
-            self.begins();
-        }
-    }
-
-    fn begins(&mut self) {
-        self.note(Kind::Begins, 0, 0, 0, 0, SiteId::MAX);
-    }
-
     /// The parts of an access, none of which crosses a line: address, bytes of the value before it, and bytes.
     fn parts(&self, r: &Record) -> impl Iterator<Item = (u64, u32, u8)> + use<> {
         let size = r.size.min(8);
@@ -237,7 +233,6 @@ impl Recorder {
             self.stored(r, address, size);
             self.note(kind, address, r.value >> shift, size, r.thread, site);
         }
-        self.is_there(r.address);
     }
 
     fn locked(&mut self, r: &Record, site: SiteId) {
@@ -250,7 +245,6 @@ impl Recorder {
             self.stored(r, address, size);
             self.note(Kind::Locked { wrote: true }, address, r.value >> shift, size, r.thread, site);
         }
-        self.is_there(r.address);
     }
 
     fn writes(&mut self, thread: u16, address: u64) {
@@ -268,18 +262,6 @@ impl Recorder {
                 self.files[file].size = end;
                 self.sizes[file] = end;
             }
-        }
-    }
-
-    /// A mapped store to the file asked for: it is there, where it has a name.
-    fn is_there(&mut self, address: u64) {
-        if self.there {
-            return;
-        }
-        let file = self.space.place(address).and_then(|place| self.file(place));
-        if file.is_some_and(|f| Some(self.files[f].number) == self.what.image && self.named[f]) {
-            self.there = true;
-            self.begins();
         }
     }
 
@@ -375,16 +357,9 @@ impl Recorder {
 
     fn sync(&mut self, r: &Record, address: u64, bytes: u64, site: SiteId) {
         self.note(Kind::Sync, address, bytes, 0, r.thread, site);
-        let exists = |f: &FileState| Some(f.number) == self.what.image;
-        let image = self.files.iter().position(exists);
-        if !self.there && image.is_some_and(|f| self.named[f]) {
-            self.there = true;
-            self.begins();
-        }
     }
 
     fn change(&mut self, r: &Record, change: Change, site: SiteId) {
-        self.named[change.file] |= matches!(change.what, What::Link(_));
         self.note(Kind::Change, 0, self.changes, 0, r.thread, site);
         self.changes += 1;
         if let Some(happened) = self.out.back_mut() {

@@ -2,7 +2,7 @@
 
 use crate::kit::MODELS;
 use check::crash::{
-    self, Bounds, Candidate, Log, Named, Outcome, Persistency, Recorded, Replay, Search, Tracker,
+    self, Bounds, Candidate, Facts, Log, Named, Outcome, Persistency, Recorded, Replay, Search, Tracker,
 };
 use protocol::{PM_BASE, line_of};
 use trace::space::{Layout, file_address};
@@ -23,8 +23,8 @@ fn log(records: impl Iterator<Item = (Kind, u64, u64)>) -> Log {
     }
     let recording = Recording::of_trace(trace).unwrap();
     let layout = &Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-    let named = &Named::default();
-    crash::of_trace(&recording, &Recorded { layout, named, image: Some(0), after: None })
+    let (named, begins) = (&Named::default(), &Facts::of(&recording).begins(&[0], None));
+    crash::of_trace(&recording, &Recorded { layout, named, begins })
 }
 
 fn word(image: &Candidate<'_>, offset: u64) -> u64 {

@@ -89,8 +89,9 @@ impl Program {
     fn log_after(&self, after: Option<u64>) -> Log {
         let recording = Recording::of_trace(self.trace.clone()).unwrap();
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-        let named = &Facts::of(&recording).named;
-        crash::of_trace(&recording, &Recorded { layout: &layout, named, image: Some(0), after })
+        let facts = Facts::of(&recording);
+        let begins = &facts.begins(&[0], after);
+        crash::of_trace(&recording, &Recorded { layout: &layout, named: &facts.named, begins })
     }
 }
 
@@ -290,7 +291,26 @@ fn power_does_not_fail_before_a_file_has_its_first_name() {
     }
     let recording = Recording::of_trace(p.trace).unwrap();
     // The sync of the folder is the thread's fifth record.
-    assert_eq!(Facts::of(&recording).files[&0].there, Some((0, 5)));
+    assert_eq!(Facts::of(&recording).begins(&[0], None), [(0, 5)]);
+}
+
+/// File 0 has the name first, then file 1, of which nothing is made durable: power fails as soon as the first one is there.
+#[test]
+fn a_file_that_is_saved_by_renaming_is_there_since_its_first_generation() {
+    let mut p = Program::new(2);
+    p.trace.about.names.extend([(0, "/d/f0".into()), (1, "/d/f1".into())]);
+    p.pwrite(0, 0, 7).call(Call::Fsync, file_address(0, 0), 0).mark(1);
+    p.pwrite(1, 0, 9).rename(1, 1, 0).mark(2);
+    let recording = Recording::of_trace(p.trace.clone()).unwrap();
+    let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
+    let facts = Facts::of(&recording);
+    assert_eq!(facts.named.bearers(recording.about(), &layout, "/d/f0"), [0, 1]);
+    assert_eq!(facts.begins(&[0, 1], None), [(0, 7)]);
+    let mut log =
+        crash::of_trace(&recording, &Recorded { layout: &layout, named: &facts.named, begins: &[(0, 7)] });
+    let later = log.begins();
+    log.begins_at_once();
+    assert_eq!((log.begins(), later > 0), (0, true));
 }
 
 /// Files 0 and 1; the second is renamed over the first, which SQLite, LevelDB and editors do.
@@ -514,8 +534,9 @@ proptest! {
         }
         let Ok(recording) = Recording::of_trace(p.trace) else { return Ok(()) };
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-        let named = &Facts::of(&recording).named;
-        let log = crash::of_trace(&recording, &Recorded { layout: &layout, named, image: Some(image), after: None });
+        let facts = Facts::of(&recording);
+        let begins = &facts.begins(&[image], None);
+        let log = crash::of_trace(&recording, &Recorded { layout: &layout, named: &facts.named, begins });
         crash::persistence_lint(&log);
         let check = |i: &Candidate<'_>| Outcome::of(if i.pages().count() % 3 == 2 { Err("x".into()) } else { Ok(()) });
         for model in MODELS {

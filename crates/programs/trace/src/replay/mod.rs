@@ -26,7 +26,7 @@ use crate::error::TraceError;
 use crate::record::{Call, Kind, Record};
 use crate::recording::Recording;
 use crate::space::Layout;
-use order::Running;
+use order::{Flushed, Running};
 use protocol::{Cpu, FenceKind, FlushKind, Op, OpKind, Order, PAGE_BYTES, PM_BASE, Touched};
 use scout::{FORGOTTEN, NO_WORD, Places, Step};
 use scouts::Scouts;
@@ -310,13 +310,17 @@ impl Replay {
             // The kernel takes and gives back its own locks after it has written, by locked operations.
             cpu.fence(FenceKind::Sfence).await;
         }
-        if kind.is_flush() || kind == Kind::StoreNonTemporal {
-            running.flushed = true;
+        // By clflush a line is written in the order of stores, and whoever hears of a mark hears of it by one: libpmem fences no clflush.
+        let is_told = kind == Kind::Mark && running.flushed == Flushed::InOrder;
+        if kind == Kind::Clflush {
+            running.flushed = running.flushed.max(Flushed::InOrder);
+        } else if kind.is_flush() || kind == Kind::StoreNonTemporal {
+            running.flushed = Flushed::Unordered;
         } else if kind == Kind::Written && self.options.sync == FileSync::Dax {
             running.written = true;
         } else if kind == Kind::Sfence {
-            running.flushed = false;
-        } else if fences && std::mem::take(&mut running.flushed) {
+            running.flushed = Flushed::Nothing;
+        } else if (fences || is_told) && std::mem::take(&mut running.flushed) > Flushed::Nothing {
             cpu.fence(FenceKind::Sfence).await;
         }
     }

@@ -17,13 +17,24 @@ const BACKOFF_PS: (u64, u64) = (10_000, 160_000);
 /// How often the patience for a turn is the patience for a lock, whose holder may do anything.
 const FOR_LOCKS: u64 = 1000;
 
+/// Lines that a fence would wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Flushed {
+    #[default]
+    Nothing,
+    /// By clflush alone.
+    InOrder,
+    /// Some by clwb or clflushopt, or stored past the caches.
+    Unordered,
+}
+
 /// What a thread has at hand.
 #[derive(Default)]
 pub(super) struct Running {
     /// When the values of its remembered loads are there.
     pub(super) loads: [Arrival; KEPT],
-    /// A line was flushed since the last fence.
-    pub(super) flushed: bool,
+    /// How lines were flushed since the last fence.
+    pub(super) flushed: Flushed,
     /// The kernel wrote past the caches since.
     pub(super) written: bool,
     /// What its core has been told of the region of interest.
