@@ -279,3 +279,33 @@ def test_a_file_that_is_made_shorter_at_the_end_is_whole_before(cli: Cli) -> Non
     result = found(cli, "intel", "trace:s.cpt", "--check", check, "--points", 12, code=0)
     assert result["timed"]["points"] > 3 and result["model_images"]["images"] > 1
     assert result["recording"]["file_size_limit_bytes"] == 4 << 19
+
+
+READS = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    char rows[4];
+    int from = open("d/old/table", O_RDONLY), to = open("d/log", O_CREAT | O_WRONLY, 0600);
+    if (read(from, rows, 4) != 4 || write(to, rows, 4) != 4) return 1;
+    return fsync(to);
+}
+"""
+
+
+def test_files_that_a_program_only_read_are_given_beside(cli: Cli) -> None:
+    """A database that is opened again has files that nobody changes."""
+    (cli.folder / "d/old").mkdir(parents=True)
+    (cli.folder / "d/old/table").write_text("rows")
+    (cli.folder / "p.c").write_text(READS)
+    cli("cc", "p.c", "-o", "p")
+    cli("record", "--quiet", "--out", "t.cpt", "--", "./p")
+    check = "cat {folder}/old/table && echo more >> {folder}/old/table"
+    said = cli.refuses("crash", "intel", "trace:t.cpt", "--check", check)
+    assert f"--beside {cli.folder}/d" in said and "old/table" in said
+    found = cli.json("crash", "intel", "trace:t.cpt", "--check", check, "--beside", "d", "--points", 3)
+    assert found["clean"] and found["recording"]["beside"] == 1
+    assert (cli.folder / "d/old/table").read_text() == "rows", "a check has copies"
+    again = cp.crash("intel", f"trace:{cli.folder}/t.cpt", check=check, beside=cli.folder / "d", points=3)
+    assert again.clean
+    assert "--beside absent" in cli.refuses("crash", "intel", "trace:t.cpt", "--check", check, "--beside", "absent")

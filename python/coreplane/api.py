@@ -127,6 +127,7 @@ def crash(
     check: str | None = None,
     file: str | None = None,
     after: int | None = None,
+    beside: str | os.PathLike[str] | None = None,
     accept_unseen: bool = False,
     model: str | None = None,
     points: int = 1000,
@@ -142,7 +143,8 @@ def crash(
 
     The power fails ``at`` a time ("12.5 us"), after ``every`` so many writes that reach the controllers (100 unless said), or at
     ``all`` events; and at up to ``points`` points of the persistency ``model``, with up to ``images`` images each. A recording
-    needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files.
+    needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files,
+    and with those of the folder ``beside`` that the program only read.
     Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result (not of a ``replay``), and while the search
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
@@ -157,7 +159,7 @@ def crash(
     how |= {"points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
     if resume and out is None:
         raise _core.ConfigError("resume: give out, the folder of the search that was interrupted")
-    how |= {"out": None if out is None else os.fspath(out), "resume": resume}
+    how |= {"out": None if out is None else os.fspath(out), "resume": resume, "beside": None if beside is None else os.fspath(beside)}
     return Crash(_core.crash(core_of(machine_of(machine)), core_of(of), _seed(seed), **how))
 
 

@@ -179,6 +179,9 @@ pub(crate) struct CrashArgs {
     /// Only power failures after the recorded program's mark N
     #[arg(long, value_name = "N")]
     pub(crate) after: Option<u64>,
+    /// Copy into {folder} what DIR has beside the recorded files: what the program only read
+    #[arg(long, value_name = "DIR")]
+    pub(crate) beside: Option<PathBuf>,
     /// Go on although a recording does not explain all that happened to its files
     #[arg(long)]
     pub(crate) accept_unseen: bool,

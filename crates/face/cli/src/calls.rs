@@ -209,6 +209,8 @@ pub struct Crash {
     pub file: Option<String>,
     /// Only after this mark of a recording.
     pub after: Option<u64>,
+    /// A folder of files that the program only read.
+    pub beside: Option<PathBuf>,
     /// Go on although a recording does not explain all.
     pub accept_unseen: bool,
     /// The persistency model; the machine's own where none is named.
@@ -251,6 +253,7 @@ pub fn crash(machine: &Machine, workload: &Workload, seed: u64, c: Crash) -> Res
         check: c.check,
         file: c.file,
         after: c.after,
+        beside: c.beside,
         accept_unseen: c.accept_unseen,
         model: c.model,
         points: c.points,

@@ -105,6 +105,7 @@ fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
     let given = [
         ("--file", args.file.is_some()),
         ("--after", args.after.is_some()),
+        ("--beside", args.beside.is_some()),
         ("--accept-unseen", args.accept_unseen),
     ];
     match given.iter().find(|(_, given)| *given) {

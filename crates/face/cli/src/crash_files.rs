@@ -1,6 +1,7 @@
 //! What a power failure left, as files: a folder for each run of a check.
 
 use crate::Failure;
+use crate::crash_beside;
 use crate::interrupt::Temporary;
 use crate::recordings::is_abandoned;
 use check::crash::Mark;
@@ -12,6 +13,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -60,6 +62,8 @@ pub(crate) struct Left<'a> {
     pub(crate) page: Box<dyn Fn(u64) -> Cow<'a, [u8; PAGE_BYTES as usize]> + 'a>,
     /// All files.
     pub(crate) files: Vec<Place>,
+    /// What is beside them, with its path in the folder.
+    pub(crate) beside: Arc<[(PathBuf, PathBuf)]>,
     /// The path of `{image}` in the folder; it need not be there.
     pub(crate) chosen: PathBuf,
     /// What the check may rely on.
@@ -79,6 +83,7 @@ impl Left<'_> {
             }
             self.write(place, &path)?;
         }
+        crash_beside::copy(&self.beside, &files)?;
         let mut filled = command.replace("{folder}", &quoted(&files));
         filled = filled.replace("{image}", &quoted(&files.join(&self.chosen)));
         if filled.contains("{marks}") {
@@ -278,6 +283,7 @@ mod tests {
     fn only_touched_pages_are_written_and_the_command_is_filled_in() {
         let page = [7; PAGE_BYTES as usize];
         let left = Left {
+            beside: Arc::from([]),
             pages: vec![4096, 3 << 12, 9 << 12],
             page: Box::new(|_| Cow::Borrowed(&page)),
             files: vec![

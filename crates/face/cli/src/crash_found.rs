@@ -157,7 +157,13 @@ fn identity(args: &CrashArgs, model: Persistency) -> Value {
         settings.seed,
         settings.set,
         model.name(),
-        [json!(args.file), json!(args.after), json!(args.accept_unseen), json!(args.time_limit)],
+        [
+            json!(args.file),
+            json!(args.beside),
+            json!(args.after),
+            json!(args.accept_unseen),
+            json!(args.time_limit)
+        ],
     ])
 }
 

@@ -59,6 +59,7 @@ fn refused(args: &CrashArgs) -> Result<(), Failure> {
     let given = [
         ("--file", args.file.is_some()),
         ("--after", args.after.is_some()),
+        ("--beside", args.beside.is_some()),
         ("--accept-unseen", args.accept_unseen),
         ("--check", args.check.is_some()),
         ("--model", args.model.is_some()),

@@ -1,6 +1,7 @@
 //! `coreplane crash` on a recorded program: its files, what a check sees of them, and both ways of cutting its power.
 
 use crate::args::CrashArgs;
+use crate::crash_beside;
 use crate::crash_check::External;
 use crate::crash_files::{Left, Names, Place, Said};
 use crate::crash_found::{keeper, resumed};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use trace::space::{Layout, Placed};
 use trace::{About, Recording};
 
@@ -37,6 +39,8 @@ pub(crate) struct Recorded<'a> {
     begins: Vec<(usize, u64)>,
     /// Where files lie in a machine's memory.
     layout: Layout,
+    /// Files that are none of it, and their paths in the folder.
+    beside: Arc<[(PathBuf, PathBuf)]>,
 }
 
 pub(crate) fn lab(
@@ -57,8 +61,9 @@ pub(crate) fn lab(
     drop(shown);
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
     // As large as each ever was: what was cut off at the end is there before.
-    let bytes = recorded.layout.files().iter().map(|f| f.bytes).sum();
-    let external = External::new(command, args.time_limit, bytes)?;
+    let bytes: u64 = recorded.layout.files().iter().map(|f| f.bytes).sum();
+    let beside = recorded.beside.iter().filter_map(|(from, _)| from.metadata().ok());
+    let external = External::new(command, args.time_limit, bytes + beside.map(|m| m.len()).sum::<u64>())?;
     let mut lab = External::ends(|| {
         if let Some(text) = &args.replay {
             return replayed(text, &log, &recorded, &external);
@@ -241,10 +246,15 @@ impl<'a> Recorded<'a> {
         let later = about.names.values().map(String::as_str);
         let named = |f: &&Placed| !about.is_made_nameless(f.number);
         let placed = layout.files().iter().filter(named).map(|f| f.path.as_str());
-        let names = Names::new(at_first.chain(later).chain(placed));
+        let beside = args.beside.as_ref().map(|folder| crash_beside::files(folder, about));
+        let beside = beside.transpose()?.unwrap_or_default();
+        let others = beside.iter().filter_map(|path| path.to_str());
+        let names = Names::new(at_first.chain(later).chain(placed).chain(others));
+        let beside = beside.into_iter().map(|path| (path.clone(), names.relative(&path.to_string_lossy())));
+        let beside = beside.collect();
         let (number, chosen) = refused::choose(args, &facts, &files, &names)?;
         let begins = facts.begins(&facts.named.bearers(about, &layout, &chosen), args.after);
-        Ok(Recorded { about, facts, files, names, number, chosen, begins, layout })
+        Ok(Recorded { about, facts, files, names, number, chosen, begins, layout, beside })
     }
 
     /// Whether the check holds on what the program found, of which the file is a part: then it was durable, and power may fail as soon as
@@ -263,6 +273,7 @@ impl<'a> Recorded<'a> {
             pages: image.pages().map(|(address, _)| address).collect(),
             page: Box::new(|address| image.page(address).map_or(Cow::Owned([0; _]), Cow::Borrowed)),
             files: self.places(image.files()),
+            beside: Arc::clone(&self.beside),
             chosen: self.names.relative(&self.chosen),
             said: Said::after(image.acknowledged(), image.marks()),
         }
@@ -275,6 +286,7 @@ impl<'a> Recorded<'a> {
             pages: point.pages(),
             page: Box::new(|address| Cow::Owned(point.page(address))),
             files: self.places(&files),
+            beside: Arc::clone(&self.beside),
             chosen: self.names.relative(&self.chosen),
             said: Said::of(self.facts.passed(&point.passed)),
         })
@@ -301,6 +313,7 @@ impl<'a> Recorded<'a> {
             "files": files.collect::<Vec<_>>(),
             "file_size_limit_bytes": external.file_limit,
             "time_limit_s": args.time_limit,
+            "beside": self.beside.len(),
             "after": args.after,
             "from_the_start": self.begins.is_empty(),
             "marks": self.facts.marks.len(),
@@ -313,11 +326,14 @@ impl<'a> Recorded<'a> {
     fn notes(&self, args: &CrashArgs, external: &External) -> Vec<String> {
         let others = self.files.iter().filter(|f| !f.names.is_empty() && !f.names.contains(&self.chosen));
         let others: Vec<String> = others.map(|f| self.shown_file(f.number)).collect();
-        let beside = match others.len() {
+        let mut beside = match others.len() {
             0 => String::new(),
             1..=4 => format!(", beside {}", others.join(", ")),
             n => format!(", beside {n} others"),
         };
+        if !self.beside.is_empty() {
+            beside += &format!(", with {} files that the recording does not have", self.beside.len());
+        }
         let since = match (args.after, self.begins.is_empty()) {
             (Some(n), _) => format!("; power failures after mark {n}"),
             (None, true) => String::new(),
@@ -333,6 +349,14 @@ impl<'a> Recorded<'a> {
         ];
         notes.extend(refused::remarks(self));
         notes
+    }
+
+    /// The folder of the chosen file, where that has files which the check is not given, and one of them.
+    pub(crate) fn lacks(&self) -> Option<(PathBuf, String)> {
+        let folder = Path::new(&self.chosen).parent()?;
+        let found = crash_beside::files(folder, self.about).ok()?;
+        let first = found.iter().find(|path| !self.beside.iter().any(|(from, _)| from == *path))?;
+        Some((folder.into(), first.display().to_string()))
     }
 
     /// What the recorder noted.
