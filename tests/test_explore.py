@@ -34,6 +34,8 @@ def test_a_bound_of_another_protocol_is_refused_and_told_whose_it_is(cli: Cli) -
     message = cli.refuses("explore", "asap", "--units", 2)
     assert "--units" in message and "nearpm" in message and "--recovery-table" in message
     assert "asap" in cli.refuses("explore", "remote", "--recovery-table", 2)
+    assert "--cores" in cli.refuses("explore", "list", "--cores", 9)
+    assert "--states" in cli.refuses("explore", "asap", "--replay", "0", "--states", 5)
 
 
 @pytest.mark.parametrize(("protocol", "mutant"), [("hops", "ignores-dependence"), ("bbb", "no-battery"), ("asap", "skip-delay"), ("intel", "flush-skips-owner"), ("nvdimmc", "no-flush"), ("optane", "joins-late"), ("cmmh", "fills-twice")])

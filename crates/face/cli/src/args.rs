@@ -248,9 +248,9 @@ pub(crate) struct ExploreArgs {
     pub(crate) protocol: String,
     #[command(flatten)]
     pub(crate) bounds: Bounds,
-    /// The most states to visit
-    #[arg(long, default_value_t = 5_000_000)]
-    pub(crate) states: usize,
+    /// The most states to visit (default 5000000)
+    #[arg(long, value_name = "N")]
+    pub(crate) states: Option<usize>,
     /// A seeded mistake in the protocol, to see it caught; `list` names them
     #[arg(long, value_name = "NAME")]
     pub(crate) mutant: Option<String>,

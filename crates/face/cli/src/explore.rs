@@ -11,11 +11,26 @@ use explore::{Given, Harness, Outcome, Replay};
 use protocol::params::nearest;
 use serde_json::{Value, json};
 
+/// The most states that are visited where nothing else is asked for.
+const STATES: usize = 5_000_000;
+
+/// What only says how states are visited, where none are.
+fn only_visits(args: &ExploreArgs, what: &str) -> Result<(), Failure> {
+    let bound = args.bounds.0.first().map(|(name, _)| *name).filter(|_| args.protocol == "list");
+    match args.states.map(|_| "states").or(bound) {
+        Some(name) => {
+            Err(Failure::BadInput(format!("--{name}: does nothing for {what}, which visits no states")))
+        }
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
-    if args.states == 0 {
+    if args.states == Some(0) {
         return Err(Failure::BadInput("--states 0: give at least 1".into()));
     }
     if args.protocol == "list" {
+        only_visits(args, "list")?;
         list(output::is_json(&args.common));
         return Ok(());
     }
@@ -27,6 +42,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
             Ok(())
         }
         (mutant, Some(choices)) => {
+            only_visits(args, "--replay")?;
             let replay = harness.replay(&given, mutant, choices).map_err(Failure::BadInput)?;
             replayed(args, harness, &given, &replay)
         }
@@ -128,8 +144,9 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     if let Some(bounds) = bounds.filter(|_| !args.common.quiet) {
         remark(&format!("--mutant {}{bounds}, unless others are given", mutant.unwrap_or_default()));
     }
-    let bar = progress::search(&args.common, args.states, "states");
-    let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, args.states));
+    let states = args.states.unwrap_or(STATES);
+    let bar = progress::search(&args.common, states, "states");
+    let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, states));
     drop(bar);
     let outcome = outcome.map_err(Failure::BadInput)?;
     keep(args, harness, given, json(&args.protocol, args.mutant.as_deref(), &outcome, seconds))?;
