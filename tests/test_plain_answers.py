@@ -137,7 +137,7 @@ def test_one_instant_that_was_asked_for_is_no_bound(cli: Cli) -> None:
 
 
 def test_numbers_are_in_threes_and_times_scaled(cli: Cli) -> None:
-    assert "states     39,129 (" in cli("explore", "nearpm")
+    assert "states     76,137 (" in cli("explore", "nearpm")
     done = cli.run("crash", "nvdimmc-poc", "hashmap", "--set", "nvdimm.battery_uj=1", "--points", "20", "--set", "workload.operations=100")
     assert " ns" not in done.stdout, done.stdout
 

@@ -57,6 +57,8 @@ pub struct Held {
     pub write: bool,
     /// Its place in the order of arrivals.
     pub stamp: u64,
+    /// Whether it is in the host queue, which is saved when the power fails.
+    pub is_kept: bool,
 }
 
 /// What an observer of persist ordering sees.
@@ -68,6 +70,10 @@ pub enum Event {
     Host { line: Line, write: bool, stamp: u64 },
     /// A host access was carried out.
     Performed { line: Line, write: bool, stamp: u64 },
+    /// Whoever waits for a host write, and for those of its line before it, was told that they survive.
+    Promised { line: Line, stamp: u64 },
+    /// Memory has taken a host write that was carried out: it is durable there.
+    Took { stamp: u64 },
     /// A unit read a line for a request.
     Read { number: u64, line: Line },
     /// A unit wrote a line that programs see for a request.
@@ -118,8 +124,12 @@ pub struct Dispatcher {
     /// The request at the FIFO's head waits for other devices, which know that this one is ready.
     pub(crate) announced: bool,
     pub(crate) unit_states: Vec<UnitState>,
-    /// The first `host_queue` of these are in the host queue; others wait outside it.
+    /// The first of these are in the host queue; others wait outside it.
     pub(crate) held: VecDeque<Held>,
+    /// Writes that went to memory, which has no place for them yet. Those that were held stay in the host queue until then.
+    pub(crate) handed: VecDeque<Held>,
+    /// How many of these are in the host queue.
+    pub(crate) kept: usize,
     pub(crate) logs: Vec<ThreadLog>,
     /// What other devices have said that they are done with.
     pub(crate) acknowledged: Vec<(u64, u16)>,
@@ -139,12 +149,15 @@ impl Hash for Dispatcher {
             announced,
             unit_states,
             held,
+            handed,
+            kept: _,
             logs,
             acknowledged,
             stamps: _,
             pending: _,
         } = self;
-        let live = fifo.iter().map(|q| q.stamp).chain(held.iter().map(|h| h.stamp));
+        let host = || held.iter().chain(handed);
+        let live = fifo.iter().map(|q| q.stamp).chain(host().map(|h| h.stamp));
         let mut stamps: Vec<u64> = live.chain(unit_states.iter().map(|r| r.stamp)).collect();
         stamps.sort_unstable();
         let rank = |stamp: u64| stamps.partition_point(|s| *s < stamp);
@@ -152,10 +165,10 @@ impl Hash for Dispatcher {
         for Queued { request, stamp, area, log_at } in fifo {
             (request, rank(*stamp), area, log_at).hash(into);
         }
-        for Held { port, msg, line, write, stamp } in held {
-            (port, msg, line, write, rank(*stamp)).hash(into);
+        for Held { port, msg, line, write, stamp, is_kept } in host() {
+            (port, msg, line, write, rank(*stamp), is_kept).hash(into);
         }
-        (announced, logs, acknowledged).hash(into);
+        (handed.len(), announced, logs, acknowledged).hash(into);
     }
 }
 
@@ -168,6 +181,8 @@ impl Dispatcher {
             announced: false,
             unit_states: vec![UnitState::default(); spec.units],
             held: VecDeque::with_capacity(spec.host_queue),
+            handed: VecDeque::new(),
+            kept: 0,
             logs: Vec::new(),
             acknowledged: Vec::new(),
             stamps: 0,
@@ -288,32 +303,62 @@ impl Dispatcher {
     /// A host access arrives.
     pub fn host(&mut self, port: PortId, msg: Msg, line: Line, write: bool, out: &mut Vec<Effect>) {
         self.stamps += 1;
-        let held = Held { port, msg, line, write, stamp: self.stamps };
+        let held = Held { port, msg, line, write, stamp: self.stamps, is_kept: false };
         out.push(Effect::Observed(Event::Host { line, write, stamp: held.stamp }));
-        if self.held.len() < self.spec.host_queue && !self.must_wait(&held, self.held.len()) {
-            Self::perform(held, out);
+        if self.held.len() < self.room() && !self.must_wait(&held, self.held.len()) {
+            self.perform(held, out);
             return;
         }
         self.held.push_back(held);
-        self.admit(self.held.len() - 1, out);
+        self.admit(out);
     }
 
-    fn perform(held: Held, out: &mut Vec<Effect>) {
-        let Held { port, msg, line, write, stamp } = held;
+    /// An access goes to memory. Until that has a place for it, a write is remembered, and keeps its place in the host
+    /// queue if it had one.
+    fn perform(&mut self, held: Held, out: &mut Vec<Effect>) {
+        let Held { port, msg, line, write, stamp, is_kept } = held;
         out.push(Effect::Observed(Event::Performed { line, write, stamp }));
         out.push(Effect::Perform { port, msg });
+        if matches!(msg, Msg::Write { .. } | Msg::Flush(_)) {
+            self.kept += usize::from(is_kept);
+            self.handed.push_back(held);
+        }
     }
 
-    /// A held write inside the host queue is durable: whoever waits for that need not wait for the conflict.
-    fn admit(&mut self, index: usize, out: &mut Vec<Effect>) {
-        if index >= self.spec.host_queue {
-            return;
+    /// All but `waiting` of the writes that went to memory have a place there; every [`Effect::Perform`] was carried out.
+    pub fn took(&mut self, waiting: usize, out: &mut Vec<Effect>) {
+        let taken = self.handed.len().saturating_sub(waiting);
+        for Held { write, stamp, is_kept, .. } in self.handed.drain(..taken) {
+            self.kept -= usize::from(is_kept);
+            if write {
+                out.push(Effect::Observed(Event::Took { stamp }));
+            }
         }
-        let held = &mut self.held[index];
-        if let Msg::Write { line, ref mut ack, .. } = held.msg
-            && let Some(core) = ack.take()
-        {
-            out.push(Effect::Durable { core, line });
+        if taken > 0 {
+            self.admit(out);
+        }
+    }
+
+    /// Held accesses that the host queue has room for.
+    fn room(&self) -> usize {
+        self.spec.host_queue - self.kept
+    }
+
+    /// A held write inside the host queue is durable: whoever waits for that need not wait for the conflict. It has to if
+    /// a write of the line before it is neither in the host queue nor in memory.
+    fn admit(&mut self, out: &mut Vec<Effect>) {
+        let room = self.room();
+        let Dispatcher { held, handed, .. } = self;
+        for Held { msg, line, stamp, is_kept, .. } in held.iter_mut().take(room) {
+            *is_kept = true;
+            let Msg::Write { ack: ack @ Some(_), .. } = msg else { continue };
+            if handed.iter().any(|h| h.write && h.line == *line && !h.is_kept) {
+                continue;
+            }
+            let (line, stamp) = (*line, *stamp);
+            let durable = ack.take().map(|core| Effect::Durable { core, line });
+            out.push(Effect::Observed(Event::Promised { line, stamp }));
+            out.extend(durable);
         }
     }
 
@@ -405,13 +450,11 @@ impl Dispatcher {
 
     /// The oldest held access that nothing stands before goes to memory.
     fn release(&mut self, out: &mut Vec<Effect>) -> bool {
-        let inside = self.held.len().min(self.spec.host_queue);
+        let inside = self.held.len().min(self.room());
         let free = (0..inside).find(|i| !self.must_wait(&self.held[*i], *i));
         let Some(held) = free.and_then(|i| self.held.remove(i)) else { return false };
-        Self::perform(held, out);
-        if self.held.len() >= self.spec.host_queue {
-            self.admit(self.spec.host_queue - 1, out);
-        }
+        self.perform(held, out);
+        self.admit(out);
         true
     }
 
@@ -433,7 +476,7 @@ impl Dispatcher {
         true
     }
 
-    /// Whether the head has to wait for a request under way or a host access that came before it.
+    /// Whether the head has to wait for a request under way, or a host access that came before it and is not in memory.
     fn is_blocked(&self, head: &Queued) -> bool {
         let request = &head.request;
         if request.kind == NearKind::CommitLog {
@@ -453,8 +496,9 @@ impl Dispatcher {
         }
         let in_flight = |r: &UnitState| r.is_busy() && self.requests_conflict(&r.request, request);
         let host = |h: &Held| h.stamp < head.stamp && request.conflicts(h.line, h.write);
+        let handed = self.handed.iter().filter(|_| !self.spec.is(Mutant::PassesReleased));
         self.unit_states.iter().any(in_flight)
-            || !self.spec.is(Mutant::SourcesOnly) && self.held.iter().any(host)
+            || !self.spec.is(Mutant::SourcesOnly) && self.held.iter().chain(handed).any(host)
     }
 
     fn requests_conflict(&self, earlier: &NearRequest, later: &NearRequest) -> bool {

@@ -44,6 +44,11 @@ impl Dump {
             + self.table * ENTRY_BYTES
     }
 
+    /// Whether a host write was saved, by its place in the order of arrivals.
+    pub(crate) fn has(&self, stamp: u64) -> bool {
+        self.held.iter().any(|h| h.stamp == stamp)
+    }
+
     /// The last request that the device has received, as its structures show it.
     fn received(&self) -> u64 {
         let queued = self.fifo.iter().map(|q| q.request.number);
@@ -57,7 +62,10 @@ impl Dispatcher {
         let lost = self.spec.is(Mutant::FifoLost);
         // A flush of a persist buffer has not been acknowledged: its sender still answers for its order.
         let saved = |h: &&Held| h.write && matches!(h.msg, Msg::Write { .. });
-        let held = self.held.iter().take(self.spec.host_queue).filter(saved).copied().collect();
+        let handed = self.handed.iter().filter(|_| !self.spec.is(Mutant::ForgetsReleased));
+        let kept = handed.chain(&self.held).filter(|h| h.is_kept);
+        let mut held: Vec<Held> = kept.filter(saved).copied().collect();
+        held.sort_by_key(|h| h.stamp);
         Dump {
             spec: self.spec,
             fifo: if lost { Vec::new() } else { self.fifo.iter().copied().collect() },
@@ -67,7 +75,7 @@ impl Dispatcher {
         }
     }
 
-    /// Every write that waits, inside the host queue or not.
+    /// Every write that waits for a conflict, inside the host queue or not.
     pub fn each_held_write(&self, visit: &mut dyn FnMut(Time, &LineWrite)) {
         for held in &self.held {
             if let Some(write) = written(&held.msg) {
@@ -149,6 +157,10 @@ fn replay(
             {
                 memory.write(w.line, &w.data, w.mask);
             }
+        }
+        if !dispatcher.handed.is_empty() {
+            dispatcher.took(0, &mut effects);
+            continue;
         }
         let Some(unit) = (0..dispatcher.spec.units).find(|u| dispatcher.is_busy(*u)) else { break };
         dispatcher.step(unit, memory, &mut effects);

@@ -9,6 +9,9 @@
 //! arrives at one may be long on its way to the other. After every step the power may fail, everywhere, or first in one
 //! device while the others go on. Answers to cores come at once: a core that waits longer is explored anyway.
 //!
+//! Behind each device is a write pending queue of few places, which survives a power failure; a write of the host that finds none waits before
+//! it, and does not. What units write passes it.
+//!
 //! What must hold: the checkers of partitioned persist ordering report nothing; a read gives what program order says;
 //! and after recovery, first of the devices, then of the program, every object is whole, no committed transaction is
 //! lost, and none that had not begun is there.
@@ -19,7 +22,7 @@ use protocol::{
     AddressMap, Block, Line, LogChecksum, LogHeader, LogLayout, Mask, Msg, NearKind, NearRequest, PM_BASE,
     line_of,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -36,6 +39,8 @@ pub struct NearSpace {
     pub units: usize,
     /// Entries of a host queue.
     pub host_queue: usize,
+    /// Entries of the write pending queue behind each device.
+    pub write_queue: usize,
     /// A seeded mistake.
     pub mutant: Option<Mutant>,
 }
@@ -49,6 +54,8 @@ pub enum Step {
     Arrive(usize),
     /// A unit of a device takes its next line.
     Unit(usize, usize),
+    /// A write leaves the full write pending queue of a device, so that one that waits for that has a place.
+    Drain(usize),
     /// A completion arrives, from a device at a device.
     Complete(usize, usize),
     /// A device loses its power; the others go on.
@@ -61,13 +68,14 @@ impl fmt::Display for Step {
             Step::Core(h) => write!(f, "core {h} goes on"),
             Step::Arrive(d) => write!(f, "device {d} takes what comes next"),
             Step::Unit(d, u) => write!(f, "device {d}: unit {u} takes a step"),
+            Step::Drain(d) => write!(f, "device {d}: its write pending queue has room again"),
             Step::Complete(a, b) => write!(f, "device {b} learns what device {a} has completed"),
             Step::PowerOff(d) => write!(f, "device {d} loses its power"),
         }
     }
 }
 
-/// A device's memory: the lines that were ever written.
+/// The lines of a device that were ever written.
 #[derive(Clone, Default, Hash)]
 struct Lines(BTreeMap<u64, Block>);
 
@@ -84,6 +92,51 @@ impl Bytes for Lines {
 
     fn write(&mut self, line: Line, data: &Block, _: Mask) {
         self.0.insert(line.0, *data);
+    }
+}
+
+/// A write of the host on its way into a write pending queue, and the core that waits for it.
+#[derive(Clone, Hash)]
+struct HostWrite {
+    line: Line,
+    data: Block,
+    ack: Option<u8>,
+}
+
+/// What is behind a device.
+#[derive(Clone, Default, Hash)]
+struct Memory {
+    /// What survives: with what is in the write pending queue, which nobody has to tell apart.
+    lines: Lines,
+    /// Entries of the write pending queue.
+    queued: usize,
+    /// Writes that it has no room for.
+    outside: VecDeque<HostWrite>,
+}
+
+impl Memory {
+    /// Lets in those writes that there is room for; gives the cores that waited for them.
+    fn admit(&mut self, room: usize) -> Vec<u8> {
+        let mut answered = Vec::new();
+        while self.queued < room
+            && let Some(HostWrite { line, data, ack }) = self.outside.pop_front()
+        {
+            self.queued += 1;
+            self.lines.write(line, &data, Mask::MAX);
+            answered.extend(ack);
+        }
+        answered
+    }
+}
+
+impl Bytes for Memory {
+    fn read(&mut self, line: Line) -> Block {
+        let waits = self.outside.iter().rev().find(|w| w.line == line);
+        waits.map_or_else(|| self.lines.at(line), |w| w.data)
+    }
+
+    fn write(&mut self, line: Line, data: &Block, mask: Mask) {
+        self.lines.write(line, data, mask);
     }
 }
 
@@ -134,7 +187,7 @@ impl Hash for Watcher {
 pub struct State {
     scripts: Vec<Script>,
     devices: Vec<Dispatcher>,
-    memories: Vec<Lines>,
+    memories: Vec<Memory>,
     wires: Wires<Wire, Msg>,
     powered_off: Vec<bool>,
     /// Requests that are not taken by all devices: number, core, devices left.
@@ -154,8 +207,15 @@ const FROM_CORES: u8 = 1;
 
 impl NearSpace {
     /// A small machine that is explored in seconds.
-    pub const SMALL: NearSpace =
-        NearSpace { cores: 1, devices: 2, transactions: 2, units: 2, host_queue: 2, mutant: None };
+    pub const SMALL: NearSpace = NearSpace {
+        cores: 1,
+        devices: 2,
+        transactions: 2,
+        units: 2,
+        host_queue: 2,
+        write_queue: 1,
+        mutant: None,
+    };
 
     fn map(&self) -> AddressMap {
         AddressMap::new(self.devices, 1, INTERLEAVE)
@@ -277,12 +337,24 @@ impl NearSpace {
 
     /// What a device wants after it was called.
     fn settle(&self, state: &mut State, d: usize, mut effects: Vec<Effect>) {
-        state.devices[d].advance(&mut effects);
+        loop {
+            self.carry_out(state, d, std::mem::take(&mut effects));
+            let memory = &mut state.memories[d];
+            let answered = memory.admit(self.write_queue);
+            state.devices[d].took(memory.outside.len(), &mut effects);
+            answered.into_iter().for_each(|core| state.answered(core.into()));
+            state.devices[d].advance(&mut effects);
+            if effects.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn carry_out(&self, state: &mut State, d: usize, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Perform { msg: Msg::Write { line, data, mask, ack, .. }, .. } => {
-                    state.memories[d].write(line, &data, mask);
-                    ack.into_iter().for_each(|core| state.answered(core.into()));
+                Effect::Perform { msg: Msg::Write { line, data, ack, .. }, .. } => {
+                    state.memories[d].outside.push_back(HostWrite { line, data, ack });
                 }
                 Effect::Perform { msg: Msg::Read { line }, .. } => self.read(state, d, line),
                 Effect::Durable { core, .. } => state.answered(core.into()),
@@ -311,7 +383,7 @@ impl NearSpace {
     /// A read of a shadow has to give the object's last contents.
     fn read(&self, state: &mut State, d: usize, line: Line) {
         let core = ((line.address() - SHADOWS) / 4096) as usize;
-        let value = state.memories[d].at(line)[0];
+        let value = state.memories[d].read(line)[0];
         let wanted = state.scripts[core].committed;
         if value != wanted {
             let what = format!("core {core} reads {value} from its shadow on device {d}, not {wanted}");
@@ -339,6 +411,11 @@ impl NearSpace {
 }
 
 impl State {
+    /// What of the devices' memories survives.
+    fn lines(&self) -> Vec<Lines> {
+        self.memories.iter().map(|m| m.lines.clone()).collect()
+    }
+
     fn answered(&mut self, core: usize) {
         self.scripts[core].waits -= 1;
     }
@@ -362,7 +439,7 @@ impl Protocol for NearSpace {
         State {
             scripts: vec![script; self.cores],
             devices: (0..self.devices).map(|d| self.device(d)).collect(),
-            memories: vec![Lines::default(); self.devices],
+            memories: vec![Memory::default(); self.devices],
             wires: Wires::new(),
             powered_off: vec![false; self.devices],
             untaken: Vec::new(),
@@ -381,6 +458,10 @@ impl Protocol for NearSpace {
             }
             let busy = |u: &usize| state.devices[d].is_busy(*u);
             steps.extend((0..self.units).filter(busy).map(|u| Step::Unit(d, u)));
+            // A write that leaves a full queue before anybody waits is the same as one that leaves when somebody does.
+            if !state.memories[d].outside.is_empty() {
+                steps.push(Step::Drain(d));
+            }
             if self.devices > 1 && !state.powered_off.contains(&true) {
                 steps.push(Step::PowerOff(d));
             }
@@ -414,6 +495,10 @@ impl Protocol for NearSpace {
                 devices[d].step(unit, &mut memories[d], &mut effects);
                 self.settle(&mut next, d, effects);
             }
+            Step::Drain(d) => {
+                next.memories[d].queued -= 1;
+                self.settle(&mut next, d, effects);
+            }
             Step::Complete(from, to) => {
                 if let Some(Msg::NearComplete { number, device }) = next.wires.take(Wire::Completed(from, to))
                 {
@@ -432,7 +517,7 @@ impl Protocol for NearSpace {
 
     fn check_power_failure(&self, state: &State) -> Result<(), String> {
         let dumps: Vec<_> = state.devices.iter().map(Dispatcher::power_fail).collect();
-        let mut memories = state.memories.clone();
+        let mut memories = state.lines();
         recover(&dumps, &mut memories)?;
         for (core, script) in state.scripts.iter().enumerate() {
             let object = self.recovered(&memories, core);
@@ -452,7 +537,9 @@ impl Protocol for NearSpace {
     fn is_final(&self, state: &State) -> bool {
         let done = state.scripts.iter().all(|s| s.next == Next::End && s.waits == 0);
         let idle = |d: &Dispatcher| d.waiting() == 0 && d.busy() == 0 && d.held() == 0;
-        state.powered_off.contains(&true) || done && state.devices.iter().all(idle)
+        let empty = |m: &Memory| m.outside.is_empty();
+        state.powered_off.contains(&true)
+            || done && state.devices.iter().all(idle) && state.memories.iter().all(empty)
     }
 
     fn check_final(&self, state: &State) -> Result<(), String> {
@@ -460,7 +547,7 @@ impl Protocol for NearSpace {
             return Ok(());
         }
         for core in 0..self.cores {
-            let object = self.recovered(&state.memories, core);
+            let object = self.recovered(&state.lines(), core);
             if object.iter().any(|v| usize::from(*v) != self.transactions) {
                 return Err(format!(
                     "at the end core {core}'s object is {object:?}, not {}",
@@ -477,6 +564,8 @@ const DEVICES: Bound = Bound::among("controllers", 2, &[1, 2, 4], "Devices, inte
 const TRANSACTIONS: Bound = Bound::number("epochs", 2, 1, 4, "Transactions of each core");
 const UNITS: Bound = Bound::number("units", 2, 1, 4, "Units of each device");
 const HOST_QUEUE: Bound = Bound::number("host-queue", 2, 1, 8, "Entries of each host queue");
+const WRITE_QUEUE: Bound =
+    Bound::number("write-queue", 1, 1, 8, "Entries of the write pending queue behind each device");
 
 impl Explored for NearSpace {
     const NAME: &'static str = "nearpm";
@@ -490,6 +579,7 @@ impl Explored for NearSpace {
         transactions: number(TRANSACTIONS),
         units: number(UNITS),
         host_queue: number(HOST_QUEUE),
+        write_queue: number(WRITE_QUEUE),
     });
 }
 
@@ -502,11 +592,12 @@ mod tests {
     fn devices_neither_get_stuck_nor_lose_anything_and_every_mutant_is_caught() {
         Held {
             clean: vec![
-                (NearSpace::SMALL, 39_129),
-                (NearSpace { units: 1, ..NearSpace::SMALL }, 4_125),
-                (NearSpace { units: 1, host_queue: 1, ..NearSpace::SMALL }, 4_125),
-                (NearSpace { devices: 1, transactions: 4, ..NearSpace::SMALL }, 465),
-                (NearSpace { devices: 1, cores: 2, ..NearSpace::SMALL }, 938_951),
+                (NearSpace::SMALL, 76_137),
+                (NearSpace { units: 1, ..NearSpace::SMALL }, 6_813),
+                (NearSpace { units: 1, host_queue: 1, ..NearSpace::SMALL }, 6_813),
+                (NearSpace { devices: 1, transactions: 4, ..NearSpace::SMALL }, 600),
+                (NearSpace { devices: 1, cores: 2, transactions: 1, ..NearSpace::SMALL }, 54_809),
+                (NearSpace { devices: 1, cores: 2, write_queue: 8, ..NearSpace::SMALL }, 938_951),
             ],
             seeded: |mutant| NearSpace { mutant: Some(mutant), ..NearSpace::SMALL },
             wrong: &["a power failure", "PPO invariant ", "deadlock"],

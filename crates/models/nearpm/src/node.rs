@@ -158,15 +158,19 @@ impl NearDevice {
         }
     }
 
-    /// Carries out what the state machine wants, until it wants nothing more.
+    /// Carries out what the state machine wants and tells it what memory has taken, until it wants nothing more.
     fn settle(&mut self, out: &mut Out<'_, Msg>) {
-        self.dispatcher.advance(&mut self.effects);
-        while !self.effects.is_empty() {
+        loop {
             let mut effects = std::mem::take(&mut self.effects);
             effects.drain(..).for_each(|effect| self.carry_out(effect, out));
             // The list keeps its room.
             let more = std::mem::replace(&mut self.effects, effects);
             self.effects.extend(more);
+            self.dispatcher.took(self.memory.waiting_outside(), &mut self.effects);
+            self.dispatcher.advance(&mut self.effects);
+            if self.effects.is_empty() {
+                break;
+            }
         }
         self.note(out);
     }

@@ -382,7 +382,11 @@ impl Companion for Watch {
 
     fn recover(&mut self, devices: &[Box<dyn MemoryDevice>], parts: &mut [Image]) {
         let dumps = devices.iter().filter_map(|d| near(d.as_ref())).map(|d| d.dispatcher().power_fail());
-        if let Err(what) = recover(&dumps.collect::<Vec<Dump>>(), parts) {
+        let dumps: Vec<Dump> = dumps.collect();
+        for (index, dump) in dumps.iter().enumerate() {
+            self.checker.saved(index, &|stamp| dump.has(stamp));
+        }
+        if let Err(what) = recover(&dumps, parts) {
             self.checker.report(Invariant::FailureRecovery, what);
         }
     }

@@ -64,6 +64,10 @@ struct DeviceView {
     open: Vec<Open>,
     /// Host accesses that arrived and were not carried out: line, whether it writes, stamp.
     waiting: Vec<(Line, bool, u64)>,
+    /// Host writes that were carried out, and that memory has not taken: line, stamp.
+    untaken: Vec<(Line, u64)>,
+    /// Host writes that programs count on, and that memory has not taken: line, stamp.
+    promised: Vec<(Line, u64)>,
 }
 
 /// Watches all devices of a machine. Cost for each host access: one pass over the requests under way.
@@ -118,6 +122,12 @@ impl Checker {
             }
             Event::Host { line, write, stamp } => self.devices[device].waiting.push((line, write, stamp)),
             Event::Performed { line, write, stamp } => self.performed(device, line, write, stamp),
+            Event::Promised { line, stamp } => self.promised(device, line, stamp),
+            Event::Took { stamp } => {
+                let view = &mut self.devices[device];
+                view.untaken.retain(|w| w.1 != stamp);
+                view.promised.retain(|w| w.1 != stamp);
+            }
             Event::Read { number, line } => self.near(device, number, line, false),
             Event::Write { number, line } => self.near(device, number, line, true),
             Event::Local { number } => {
@@ -136,6 +146,7 @@ impl Checker {
             before && (o.has_still_to_write(line.0) || write && o.has_still_to_read(line.0))
         });
         let overtaken = view.waiting.iter().find(|w| w.2 < stamp && w.0 == line && (w.1 || write));
+        view.untaken.extend(write.then_some((line, stamp)));
         let what = if write { "write" } else { "read" };
         let at = line.address();
         if let Some(open) = passed {
@@ -153,6 +164,25 @@ impl Checker {
         }
     }
 
+    /// Programs count on a host write from now on, and on those of its line before it.
+    fn promised(&mut self, device: usize, line: Line, stamp: u64) {
+        let DeviceView { waiting, untaken, promised, .. } = &mut self.devices[device];
+        let waiting = waiting.iter().filter(|w| w.1).map(|w| (w.0, w.2));
+        let covered = waiting.chain(untaken.iter().copied()).filter(|w| w.0 == line && w.1 <= stamp);
+        promised.extend(covered);
+    }
+
+    /// The power failed, and a device saved those host writes that `has` knows by their stamps.
+    pub(crate) fn saved(&mut self, device: usize, has: &dyn Fn(u64) -> bool) {
+        if let Some((line, _)) = self.devices[device].promised.iter().find(|w| !has(w.1)) {
+            let at = line.address();
+            self.report(
+                Invariant::FailureRecovery,
+                format!("device {device} did not save a host write of line {at:#x} that it had acknowledged"),
+            );
+        }
+    }
+
     /// A unit accesses a line.
     fn near(&mut self, device: usize, number: u64, line: Line, write: bool) {
         let view = &mut self.devices[device];
@@ -165,6 +195,7 @@ impl Checker {
         }
         let (stamp, request) = (me.queued.stamp, me.queued.request);
         let host = view.waiting.iter().find(|w| w.2 < stamp && w.0 == line && (w.1 || write));
+        let untaken = view.untaken.iter().any(|w| w.1 < stamp && w.0 == line);
         let other = view.open.iter().find(|o| {
             o.queued.stamp < stamp && (o.has_still_to_write(line.0) || write && o.has_still_to_read(line.0))
         });
@@ -175,6 +206,7 @@ impl Checker {
                 format!("a host {} of it that came first", if *host_writes { "write" } else { "read" })
             }
             (None, Some(other)) => format!("{}, which came first, was done with it", other.queued.request),
+            (None, None) if untaken => "memory had taken a host write of it that came first".into(),
             (None, None) => return,
         };
         let access = format!("device {device}: {request} {does} line {at:#x} before {passed}");

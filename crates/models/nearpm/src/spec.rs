@@ -29,17 +29,31 @@ pub enum Mutant {
     FifoLost,
     /// Saved host writes go to memory before saved requests are replayed.
     ReplaysLate,
+    /// A host write that leaves the host queue is not saved any more, though memory has no place for it yet.
+    ForgetsReleased,
+    /// A request does not wait for a host write before it that memory has no place for yet.
+    PassesReleased,
 }
 
 impl Mutant {
     /// Name, mutant and what it leaves out.
-    pub const ALL: [(&'static str, Mutant, &'static str); 6] = [
+    pub const ALL: [(&'static str, Mutant, &'static str); 8] = [
         ("no-ordering", Mutant::NoOrdering, "host accesses and requests pass each other"),
         ("no-sync", Mutant::NoSync, "a device deletes its logs without asking the others"),
         ("sources-only", Mutant::SourcesOnly, "only the sources of requests are compared"),
         ("ungated-reads", Mutant::UngatedReads, "host reads are never held"),
         ("fifo-lost", Mutant::FifoLost, "the request FIFO is not saved when the power fails"),
         ("replays-late", Mutant::ReplaysLate, "saved host writes reach memory before requests are replayed"),
+        (
+            "forgets-released",
+            Mutant::ForgetsReleased,
+            "an acknowledged host write is not saved while it waits for the write pending queue",
+        ),
+        (
+            "passes-released",
+            Mutant::PassesReleased,
+            "requests pass a host write that waits for the write pending queue",
+        ),
     ];
 }
 

@@ -48,6 +48,29 @@ fn power_failures_of_every_machine_are_survived_with_every_mechanism() {
     }
 }
 
+/// The write pending queue of the artifact's platform is small and its media write slowly, so that it is full.
+#[test]
+fn acknowledged_writes_that_wait_for_the_write_pending_queue_are_survived() {
+    let artifact = Description::preset("nearpm-md@artifact").unwrap();
+    let mut slow = Description::preset("nearpm-md").unwrap();
+    let changes = [
+        ("neardata.host_writes", "any"),
+        ("ordering.write_pending_queue", "4"),
+        ("memory.pm.write_service_ns", "115"),
+    ];
+    changes.iter().for_each(|(key, value)| slow.set(key, value).unwrap());
+    for (machine, name, mechanism) in [
+        (&artifact, "rbtree", "logging"),
+        (&artifact, "hashmap", "logging"),
+        (&artifact, "pm-memcached", "shadow"),
+        (&slow, "rbtree", "logging"),
+    ] {
+        let found = cut(machine, &workload(name, mechanism, "12"), CrashEvery::Persists(2));
+        assert!(found.points > 20, "{name} with {mechanism}: {} points", found.points);
+        assert!(found.failures.is_empty(), "{name} with {mechanism}: {:?}", found.failures.first());
+    }
+}
+
 #[test]
 fn at_every_event_of_a_small_run_nothing_committed_is_lost() {
     for mechanism in MECHANISMS {
