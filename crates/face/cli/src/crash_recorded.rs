@@ -257,13 +257,17 @@ impl<'a> Recorded<'a> {
         Ok(Recorded { about, facts, files, names, number, chosen, begins, layout, beside })
     }
 
-    /// Whether the check holds on what the program found, of which the file is a part: then it was durable, and power may fail as soon as
-    /// the program does anything.
+    /// The file of that name that the program found.
+    fn found(&self, log: &Log) -> Option<u32> {
+        log.files.iter().find(|f| f.size > 0 && f.names.contains(&self.chosen)).map(|f| f.number)
+    }
+
+    /// Whether the check holds on what the program found, of which the file is a part, and which it does not make anew: then it was
+    /// durable, and power may fail as soon as the program does anything.
     fn holds_at_first(&self, args: &CrashArgs, model: Persistency, log: &Log, external: &External) -> bool {
-        let was_there = log.files.iter().any(|f| f.size > 0 && f.names.contains(&self.chosen));
         let first = Tracker::new(log, model);
         args.after.is_none()
-            && was_there
+            && self.found(log).is_some_and(|number| !self.facts.named.empties(number))
             && external.run(&self.left(&first.candidate(&BTreeMap::new()))).is_ok()
     }
 

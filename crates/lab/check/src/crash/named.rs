@@ -71,6 +71,11 @@ impl Named {
         files
     }
 
+    /// Whether the program makes a file anew, which it found: it cuts all of it off.
+    pub fn empties(&self, file: u32) -> bool {
+        self.changes.iter().any(|c| c.file == file && c.what == What::Size(0))
+    }
+
     /// The files that have a name at some time: one that is saved by renaming is another each time.
     pub fn bearers(&self, about: &About, layout: &Layout, name: &str) -> Vec<u32> {
         let at_first = layout.files().iter().map(|f| self.first(about, f));

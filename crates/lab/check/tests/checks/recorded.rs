@@ -311,6 +311,9 @@ fn a_file_that_is_saved_by_renaming_is_there_since_its_first_generation() {
     let later = log.begins();
     log.begins_at_once();
     assert_eq!((log.begins(), later > 0), (0, true));
+    assert!(!facts.named.empties(0));
+    p.call(Call::Resize, file_address(0, 0), 0);
+    assert!(Facts::of(&Recording::of_trace(p.trace).unwrap()).named.empties(0));
 }
 
 /// Files 0 and 1; the second is renamed over the first, which SQLite, LevelDB and editors do.
