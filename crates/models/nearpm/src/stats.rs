@@ -88,7 +88,7 @@ pub(crate) struct RegionStats {
     /// time that programs spent on their crash-consistency mechanism, summed over cores
     #[stat(unit = "ns")]
     pub(crate) region_time_ns: f64,
-    /// the part of it in which programs moved data
+    /// the part of neardata.region_time_ns in which programs moved data
     #[stat(unit = "ns")]
     pub(crate) movement_time_ns: f64,
     /// share of the cores' time that programs spent on their crash-consistency mechanism
