@@ -18,7 +18,7 @@ exists (x=0 /\\ y=1)
 @pytest.mark.parametrize(
     "args",
     [
-        ("curve", "intel", "--reads", 100, "--set", "workload.operations=20"),
+        ("curve", "intel", "--reads", 100, "--set", "workload.operations=100"),
         ("holdup", "bbb", "queue", "--set", "workload.operations=20"),
         ("shared", "shared", "shared-log", "--schedules", 2, "--set", "workload.bug=record-not-flushed"),
         ("litmus", "two.litmus", "--model", "px86"),

@@ -70,7 +70,7 @@ READ_FAR = Program("fio", {"operations": 20, "file_bytes": 32 << 20})
 WRITE_FAR = Program("fio", {"operations": 60, "rw": "write", "threads": 4, "file_bytes": 32 << 20})
 PAGES = Program("loaded-latency", {"operations": 2000, "threads": 4, "pages": 2048})
 CHAIN = Program("bandwidth-latency", {"operations": 300, "warm": 2000, "stores": 500, "memory": "dram"})
-CURVE = Program("bandwidth-latency", {"operations": 50}, SMALL, "curve")
+CURVE = Program("bandwidth-latency", {"operations": 100}, SMALL, "curve")
 CRASH = Program("hashmap", {"operations": 30}, how="crash")
 HOLDUP = Program("hashmap", {"operations": 400}, how="holdup")
 #: The same behind a link: a cache of a MiB before 4 MiB of NAND.

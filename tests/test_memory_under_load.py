@@ -30,7 +30,7 @@ def test_a_curve_begins_unloaded_and_ends_at_what_the_media_can_do(cli: Cli) -> 
 
 
 def test_a_curve_is_the_same_twice_and_its_folder_holds_it(cli: Cli, tmp_path: Any) -> None:
-    args = ("curve", "intel", "--reads", "75", "--set", "workload.operations=40", "--set", "cpu.cores=2")
+    args = ("curve", "intel", "--reads", "75", "--set", "workload.operations=100", "--set", "cpu.cores=2")
     points = cli.json(*args, "--out", "c")
     assert points == cli.json(*args)
     lines = (tmp_path / "c/curve.csv").read_text().splitlines()
@@ -38,11 +38,28 @@ def test_a_curve_is_the_same_twice_and_its_folder_holds_it(cli: Cli, tmp_path: A
     assert json.loads((tmp_path / "c/curve.json").read_text())["points"] == points
 
 
+def test_the_smallest_region_and_the_shortest_run_measure_what_others_do(cli: Cli) -> None:
+    highest = {}
+    for key, value in (("pages", 8192), ("pages", 1056), ("operations", 100)):
+        points = cli.json("curve", "cxl-expander", "--reads", "100", "--set", f"workload.{key}={value}")
+        highest[key, value] = points[-1]["gb_per_s"]
+        assert points[0]["load_to_use_ns"] == pytest.approx(251, rel=0.05)
+    assert max(highest.values()) < 22.3 and max(highest.values()) / min(highest.values()) < 1.05
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
         (("curve", "intel", "--reads", "40"), "50 to 100"),
         (("curve", "unified"), "page fidelity"),
+        (("curve", "cxl-expander", "--set", "workload.threads=64"), "workload.threads: does nothing"),
+        (("curve", "cxl-expander", "--set", "workload.stores=50"), "--reads"),
+        (("curve", "cxl-expander", "--set", "workload.gap_ns=5"), "workload.gap_ns: does nothing"),
+        (("curve", "cxl-expander", "--set", "workload.warm=10"), "workload.warm: does nothing"),
+        (("curve", "cxl-expander", "--set", "l2.size_bytes=1048576"), "give at most 65536"),
+        (("curve", "cxl-expander", "--set", "llc.size_bytes=16777216"), "give at most 2097152"),
+        (("curve", "cxl-expander", "--set", "workload.pages=10"), "give at least 1056"),
+        (("curve", "cxl-expander", "--set", "workload.operations=99"), "give at least 100"),
         (("holdup", "unified"), "page fidelity"),
         (("holdup", "cascade-lake"), "nothing to recover"),
         (("run", "cxl-expander", "queue", "--set", "memory.cxl.lanes=12"), "1, 2, 4, 8, 16"),

@@ -183,7 +183,7 @@ def test_a_picture_of_many_machines_of_many_cores_is_drawn(tmp_path: Path) -> No
 
 
 def test_curves_and_stored_energy_have_sentences_of_their_numbers(cli: Cli) -> None:
-    cli("curve", "optane", "--reads", 100, "--set", "workload.operations=20", "--out", "c")
+    cli("curve", "optane", "--reads", 100, "--set", "workload.operations=100", "--out", "c")
     points = json.loads((cli.folder / "c/curve.json").read_text())["points"]
     assert f"by share of reads: 100 % {max(p['gb_per_s'] for p in points):.1f} GB/s." in captions(cli.folder / "c/report.html")[0]
     cli("holdup", "bbb", "queue", "--set", "workload.operations=40", "--out", "h")

@@ -5,6 +5,8 @@
 //! pauses between accesses, so that loads lie between. Caches are cut to as little as still holds what is on its way:
 //! nothing is ever found in them, and what they send back begins after as many accesses as they have lines.
 
+mod asked;
+
 use crate::bands::study::{Fnv, described};
 use crate::runs::{Kept, in_parallel, quiet};
 use machine::{ConfigError, Description, Report, RunError, WorkloadDescription};
@@ -60,8 +62,8 @@ pub fn runs(shares: usize) -> usize {
 /// with what is asked of it; `step` is called after each run. Points that are kept of an earlier call are not run again.
 ///
 /// # Errors
-/// When a share is none that stores through caches can have, the machine is one at page
-/// fidelity, or a run fails.
+/// When a share is none that stores through caches can have, a key is one that curves set, a region or a run is too small to
+/// measure, the machine is one at page fidelity, or a run fails.
 pub fn curves(
     machine: &Description,
     workload: &WorkloadDescription,
@@ -70,7 +72,7 @@ pub fn curves(
     kept: Kept<'_>,
     step: impl Fn() + Sync,
 ) -> Result<Vec<Point>, RunError> {
-    check(machine, reads)?;
+    asked::check(machine, workload, reads)?;
     let traffic = cores(machine) - 1;
     let one = |share: u64, gap: Option<f64>, shorter: &[(&str, u64)]| {
         let (mut cut, mut own) = (machine.clone(), workload.clone());
@@ -135,38 +137,21 @@ pub(crate) fn pause(top: &Point, load: u64, traffic: u64) -> f64 {
     if accesses > 0.0 { traffic as f64 / accesses * 100.0 / load as f64 } else { 0.0 }
 }
 
-fn check(machine: &Description, reads: &[u64]) -> Result<(), ConfigError> {
-    if !machine.is_line() {
-        let (name, fidelity) = (&machine.name, machine.fidelity());
-        return Err(ConfigError(format!(
-            "{name}: a machine at {fidelity} fidelity has no memory under load; give one at line fidelity"
-        )));
-    }
-    if reads.is_empty() {
-        return Err(ConfigError("a share of reads: give at least one, 50 to 100 (%)".into()));
-    }
-    if let Some(wrong) = reads.iter().find(|r| !(50..=100).contains(*r)) {
-        return Err(ConfigError(format!(
-            "a share of reads of {wrong} %: accepted are 50 to 100 (a store that goes through caches reads its line first)"
-        )));
-    }
-    if let Some((_, twice)) = reads.iter().enumerate().find(|(n, r)| reads[..*n].contains(r)) {
-        return Err(ConfigError(format!("a share of reads of {twice} % is given twice")));
-    }
-    Ok(())
-}
-
 /// One core measures, so that another loads the memory: a machine of one gets a second.
 pub(crate) fn cores(machine: &Description) -> u64 {
     machine.settings.number("cpu.cores").max(2)
 }
 
+/// What caches are cut to.
+fn sizes(machine: &Description) -> [(&'static str, u64); 2] {
+    let shared = (LLC_BYTES_A_CORE * cores(machine)).next_power_of_two();
+    [("l2.size_bytes", L2_BYTES), ("llc.size_bytes", shared)]
+}
+
 /// What one run sets of machine and workload: caches that are soon full, and traffic on every core but one, or none at all.
 pub(crate) fn keys(machine: &Description, share: u64, gap: Option<f64>) -> Vec<(&'static str, String)> {
     let cores = cores(machine);
-    let sizes =
-        [("l2.size_bytes", L2_BYTES), ("llc.size_bytes", (LLC_BYTES_A_CORE * cores).next_power_of_two())];
-    let sizes = sizes.map(|(key, most)| (key, machine.settings.number(key).min(most)));
+    let sizes = sizes(machine).map(|(key, most)| (key, machine.settings.number(key).min(most)));
     let lines = (cores * sizes[0].1 + sizes[1].1) / 64;
     // Of memory's traffic `share` is read, so that for each line read so much is written.
     let stores = (100 - share) * 1000 / share;

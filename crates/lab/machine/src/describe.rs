@@ -234,6 +234,11 @@ impl Description {
 const LASTS: &str = "workload.time_ns";
 
 impl WorkloadDescription {
+    /// Whether the user has given one of its keys.
+    pub fn is_given(&self, key: &str) -> bool {
+        self.given.contains(key)
+    }
+
     /// Whether its programs work for a given time, so that a faster machine does more in it.
     pub fn lasts_a_given_time(&self) -> bool {
         self.params.iter().any(|p| p.key == LASTS)
