@@ -42,6 +42,8 @@ pub(crate) struct WiredMachine {
     pub(crate) is_shared: bool,
     /// What of persistent memory is in caches in front of it; none where there is no such cache.
     pub(crate) pm_cache: Option<PmCache>,
+    /// Whether a memory's driver maps pages at their first touch.
+    pub(crate) is_mapped_late: bool,
     /// Bytes of persistent memory, where one memory is all of it and ends.
     pub(crate) pm_bytes: Option<u64>,
     /// A recording that runs on it.
@@ -129,6 +131,7 @@ impl WiredMachine {
             is_watched: built.companions.iter().any(|(_, c)| c.borrow().watches()),
             companions: built.companions,
             pm_cache: built.cache,
+            is_mapped_late: entries.iter().any(|entry| entry.kind.translates(&entry.settings)),
             pm_bytes: built.size_bytes.filter(|_| entries.len() == 1),
             replay: None,
             ends_with_region: false,

@@ -129,7 +129,7 @@ impl WiredMachine {
         };
         self.replay.clone_from(&replay);
         self.work = Work::of(workload);
-        let (pm_cache, near) = (self.pm_cache, self.offload);
+        let (pm_cache, is_mapped_late, near) = (self.pm_cache, self.is_mapped_late, self.offload);
         let rate = machine.settings.number("cpu.clock_mhz") * machine.settings.number("cpu.ipc");
         let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
         let shares = companions.iter().any(|c| c.borrow().is_shared());
@@ -142,6 +142,7 @@ impl WiredMachine {
                     let settings = Rc::clone(&settings);
                     let mut context = Context::new(cpu(core), thread, threads, settings, options.seed);
                     context.pm_cache = pm_cache;
+                    context.is_mapped_late = is_mapped_late;
                     context.near = near;
                     context.rate = rate;
                     context.pages.clone_from(&workload.pages);

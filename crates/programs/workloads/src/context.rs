@@ -110,6 +110,8 @@ pub struct Context {
     pub settings: Rc<Settings>,
     /// What of persistent memory is in a DRAM cache in front of it; none where there is no such cache.
     pub pm_cache: Option<PmCache>,
+    /// Whether the first touch of a page of persistent memory is a fault, in which a driver maps it.
+    pub is_mapped_late: bool,
     /// Devices that take crash consistency over; none where programs do it themselves.
     pub near: Option<NearInterface>,
     /// A recorded page stream that the user gave.
@@ -132,6 +134,7 @@ impl Context {
             dram,
             settings,
             pm_cache: None,
+            is_mapped_late: false,
             near: None,
             pages: None,
             rate: 3_000_000,

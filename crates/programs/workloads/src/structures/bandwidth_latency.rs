@@ -2,7 +2,7 @@
 //! others read and store as fast as they are told to.
 //!
 //! Traffic goes along pages that lie anywhere, line by line, as a stream does in memory that an operating system has
-//! handed out. A store asks for its line first and sends it back once the caches need the room, so that memory sees a
+//! handed out; where a driver maps pages at their first touch, each is touched before. A store asks for its line first and sends it back once the caches need the room, so that memory sees a
 //! read and a write for each. Nobody visits a line twice before all of a region has been visited, so that caches of less
 //! than that answer nothing.
 
@@ -45,8 +45,15 @@ const SETTLE: u64 = 256;
 
 pub(crate) async fn run(c: Context) {
     let pages = c.settings.number("workload.pages");
-    let arena = if c.settings.read::<Memory>("workload.memory") == Memory::Dram { &c.dram } else { &c.pm };
+    let is_dram = c.settings.read::<Memory>("workload.memory") == Memory::Dram;
+    let arena = if is_dram { &c.dram } else { &c.pm };
     let first = arena.alloc(pages * PAGE_BYTES, PAGE_BYTES);
+    if c.is_mapped_late && !is_dram {
+        // The memory is measured, and not the faults in which its pages are mapped.
+        for page in 0..pages {
+            c.load(first + page * PAGE_BYTES).await;
+        }
+    }
     if c.thread == 0 {
         chain(&c, first, pages * LINES_OF_PAGE).await;
     } else {
