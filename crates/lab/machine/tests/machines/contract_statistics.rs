@@ -55,7 +55,7 @@ fn every_machine_that_comes_with_the_project_reports_what_its_parts_declare() {
 type Sets = &'static [(&'static str, &'static str)];
 
 /// Machines with a part, or on which something happens, as on none that comes with the project: what is set, and a program.
-const BESIDE: [(&str, Sets, &str); 3] = [
+const BESIDE: [(&str, Sets, &str); 4] = [
     (
         "remote-pages",
         &[("remote.protect_ns", "20000"), ("remote.local_kib", "64"), ("remote.reclaim_batch", "2")],
@@ -63,6 +63,7 @@ const BESIDE: [(&str, Sets, &str); 3] = [
     ),
     ("pberry", &[("remote.cpu_kib", "32"), ("remote.prefetch", "next")], "btree"),
     ("nvdimmc-poc", &[], "fio"),
+    ("intel", &[("memory.link", "socket")], "queue"),
 ];
 
 /// What tells of recordings, which have tests of their own.
