@@ -15,23 +15,24 @@ impl Controller {
 
     /// A unit beside this controller reads a line: [`Controller::present`], and the media are busy with it.
     pub fn read_near(&mut self, now: Time, line: Line) -> Block {
-        self.use_media(now, |media| media.read(now, line));
+        self.stats.reads += u64::from(self.use_media(now, |media| media.read(now, line)));
         self.present(line)
     }
 
     /// A unit beside this controller writes memory past the write pending queue; durable at once, and the media are busy.
     pub fn write_near(&mut self, now: Time, line: Line, data: &Block, mask: Mask) {
-        self.use_media(now, |media| media.write(now, line));
+        self.stats.writes += u64::from(self.use_media(now, |media| media.write(now, line)));
         self.put_near(line, data, mask);
     }
 
-    /// One more access of media that serve one after the other; media that hold requests are not asked.
-    fn use_media(&mut self, now: Time, access: impl FnOnce(&mut dyn Media) -> Cost) {
-        if let Behind::Server(media) = &mut self.media {
-            let cost = access(media.as_mut());
-            self.stats.accessed(&cost);
-            self.occupy(now, cost.busy);
-        }
+    /// One more access of media that serve one after the other; media that hold requests are not asked. Whether there was
+    /// one.
+    fn use_media(&mut self, now: Time, access: impl FnOnce(&mut dyn Media) -> Cost) -> bool {
+        let Behind::Server(media) = &mut self.media else { return false };
+        let cost = access(media.as_mut());
+        self.stats.accessed(&cost);
+        self.occupy(now, cost.busy);
+        true
     }
 
     /// When media that serve one access after the other are free for the next.

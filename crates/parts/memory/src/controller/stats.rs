@@ -36,10 +36,10 @@ pub const OF_BUFFER: &[StatisticInfo] = Buffer::TABLE;
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "memory")]
 pub(super) struct Stats {
-    /// 64-byte writes that left a write pending queue
+    /// 64-byte writes that left a write pending queue, or came from units beside it
     #[stat(column = "PM writes")]
     pub(super) writes: u64,
-    /// 64-byte reads of persistent memory, those for undo records included
+    /// 64-byte reads of persistent memory, those for undo records and of units beside it included
     #[stat(column = "PM reads", explains = "time.memory")]
     pub(super) reads: u64,
     #[stat(skip)]

@@ -211,6 +211,9 @@ fn the_host_waits_for_the_media_that_a_unit_beside_it_uses() {
     assert_eq!(b.controller.media_free(), Time::ZERO + Dur::ns(19));
     b.controller.write_near(Time::ZERO + Dur::ns(10), line(4), &[7; 64], Mask::MAX);
     assert_eq!(b.controller.media_free(), Time::ZERO + Dur::ns(19 + 26));
+    let counts = &b.controller.stats;
+    assert_eq!([counts.reads, counts.writes], [1; 2], "as many as lines of bytes");
+    assert_eq!([counts.bytes_read, counts.bytes_written], [64; 2]);
     // Behind the read and the write of the unit.
     assert_eq!(b.arrive(10, 0, read(0)).run(), [45 + 175 + 5]);
     assert_eq!(b.controller.present(line(4)), [7; 64]);
