@@ -128,18 +128,11 @@ impl NearDevice {
         self.spec.stops_after.is_some_and(|n| self.stats.requests > n)
     }
 
-    /// Units whose next line is due take it, when the media are free: whatever the host waits for has gone there first.
+    /// Units whose next line is due take it while the media are free, whoever has waited longest first; whatever the host
+    /// waits for has gone there before.
     fn work(&mut self, out: &mut Out<'_, Msg>) {
         let now = out.now();
-        for unit in 0..self.next.len() {
-            if self.next[unit] > now {
-                continue;
-            }
-            let free = self.memory.media_free();
-            if free > now {
-                self.next[unit] = free;
-                continue;
-            }
+        while let Some(unit) = self.longest_due(now).filter(|_| self.memory.media_free() <= now) {
             self.next[unit] = Time::NEVER;
             if !self.has_stopped() {
                 let mut beside = Beside { memory: &mut self.memory, now };
@@ -147,6 +140,10 @@ impl NearDevice {
                 self.plan(unit, self.spec.line, now);
             }
         }
+    }
+
+    fn longest_due(&self, now: Time) -> Option<usize> {
+        (0..self.next.len()).filter(|unit| self.next[*unit] <= now).min_by_key(|unit| self.next[*unit])
     }
 
     /// A unit's next line comes after `wait`, and when the bus is free.
@@ -209,9 +206,10 @@ impl NearDevice {
         self.stats.host_queue.set(now, self.dispatcher.held());
         self.stats.units.set(now, self.dispatcher.busy());
         let next = self.next.iter().copied().min().unwrap_or(Time::NEVER);
-        if next != Time::NEVER && next < self.wakes_at {
-            self.wakes_at = next;
-            out.wake(next, Msg::Wake);
+        let at = next.max(self.memory.media_free());
+        if next != Time::NEVER && at < self.wakes_at {
+            self.wakes_at = at;
+            out.wake(at, Msg::Wake);
         }
     }
 }

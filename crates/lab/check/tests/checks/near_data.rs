@@ -113,6 +113,21 @@ fn what_one_device_misses_is_undone_or_done_on_both() {
     }
 }
 
+/// The media take longer than a unit's next line: whoever waits for them does so in turn.
+#[test]
+fn no_unit_waits_for_ever_for_media_that_others_use() {
+    let mut machine = Description::preset("nearpm-sd").unwrap();
+    machine.set("memory.pm.read_service_ns", "500").unwrap();
+    let mut workload = WorkloadDescription::named("pm-memcached").unwrap();
+    for (key, value) in
+        [("operations", "12"), ("threads", "1"), ("mechanism", "shadow"), ("think_cycles", "100")]
+    {
+        workload.set(&format!("workload.{key}"), value).unwrap();
+    }
+    let ended = machine::run(&machine, &workload, &RunOptions::default());
+    assert!(ended.is_ok(), "{:?}", ended.err());
+}
+
 /// On the cores the library has to do without order between lines, unless it asks for it.
 #[test]
 fn every_image_that_caches_may_leave_is_recovered_from() {
