@@ -67,7 +67,6 @@ def test_a_change_without_its_log_is_found(cli: Cli, mechanism: str) -> None:
         (["neardata.fault.stops_after=9"], "does not answer: request"),
         (["neardata.fault.stops_after=9", "neardata.sync=polling"], "does not answer"),
         (["neardata.fault.power_off_ns=30000"], "device 0 does not answer: it has no power since"),
-        (["neardata.address_table=1", "workload.threads=2"], "its address mapping table is full"),
     ],
 )
 def test_what_breaks_a_promise_ends_the_run_and_is_named(cli: Cli, changes: list[str], says: str) -> None:
@@ -92,6 +91,10 @@ def test_descriptions_that_do_not_fit_are_refused(cli: Cli) -> None:
     assert all("does not end a region" in refuses(f"ordering.model={model}") for model in ("ppa", "capri"))
     assert "give at least 158" in refuses("ordering.model=asap", "wires.core_controller_ns=20")
     assert "a power of two from 1 to 16" in refuses("neardata.devices=3")
+    assert "workload.threads = 2: each takes an entry" in refuses("neardata.address_table=1", "workload.threads=2")
+    for command, workload in [("run", "hashmap"), ("crash", "redis"), ("run", "copy")]:
+        text = cli.refuses(command, "nearpm-md", workload, *sets("workload.threads=55"))
+        assert "workload.threads = 55" in text and "54 (neardata.address_table)" in text, (command, text)
     assert "give own or auto" in cli.refuses("run", "intel", "hashmap", *sets("workload.bug=missing-log", "workload.mechanism=redo"))
 
 

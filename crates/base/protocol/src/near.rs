@@ -1,6 +1,6 @@
 //! What a program can ask of a near-data device (NearPM, Table 2).
 
-use crate::Line;
+use crate::{Line, PM_BASE};
 use std::fmt;
 use std::ops::Range;
 
@@ -17,6 +17,17 @@ pub struct NearInterface {
     pub polls: bool,
     /// Bytes from the beginning of persistent memory that are theirs.
     pub bytes: u64,
+    /// Pools that a device knows at once, each counted for every thread that has it open.
+    pub pools: usize,
+    /// The parameter that says how many.
+    pub pools_key: &'static str,
+}
+
+impl NearInterface {
+    /// Whether they take over what is in `size` bytes at `address`.
+    pub fn owns(&self, address: u64, size: u64) -> bool {
+        address - PM_BASE + size <= self.bytes
+    }
 }
 
 /// A primitive. The numbers are the operation codes of a command.

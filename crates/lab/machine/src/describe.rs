@@ -7,7 +7,7 @@ use crate::presets::PRESETS;
 use crate::reader::Reader;
 use ordering::OrderingModel;
 use protocol::params::Setting;
-use protocol::{Param, Persistency, Settings};
+use protocol::{NearInterface, Param, Persistency, Settings};
 use simulator::{Fidelity, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -320,11 +320,17 @@ impl WorkloadDescription {
         Ok(WorkloadDescription { name: name.into(), visits: Some(Arc::new(visits)), ..described })
     }
 
-    /// Whether the program can do what its parameters ask for, with a memory of `size` bytes, where that ends, and a cache.
-    pub(crate) fn check(&self, size: Option<u64>, cache: Option<PmCache>) -> Result<(), ConfigError> {
+    /// Whether the program can do what its parameters ask for, with a memory of `size` bytes, where that ends, a cache, and
+    /// devices that take crash consistency over.
+    pub(crate) fn check(
+        &self,
+        size: Option<u64>,
+        cache: Option<PmCache>,
+        near: Option<NearInterface>,
+    ) -> Result<(), ConfigError> {
         let Some(check) = self.built_in().and_then(|workload| workload.check) else { return Ok(()) };
         let (settings, pages) = (&self.settings, self.pages.as_deref());
-        let asked = Asked { settings, memory_bytes: size, cache, pages };
+        let asked = Asked { settings, memory_bytes: size, cache, pages, near };
         check(&asked).map_err(ConfigError::new)
     }
 

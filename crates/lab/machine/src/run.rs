@@ -87,7 +87,7 @@ impl WiredMachine {
         let bounds = workload.recording().map_or(0, |recording| recording.counts().kind(Kind::Region));
         let mode = if bounds > 0 && threads > 1 { Mode::Reference } else { options.mode };
         let mut m = WiredMachine::build(&counts, cores, mode)?;
-        workload.check(m.pm_bytes, m.pm_cache)?;
+        workload.check(m.pm_bytes, m.pm_cache, m.offload)?;
         m.load(machine, workload, threads, options)?;
         Ok(m)
     }

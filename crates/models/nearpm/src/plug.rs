@@ -185,6 +185,8 @@ impl MemoryKind for NearMemory {
                 words: s.count("neardata.command_words"),
                 polls: s.read::<Sync>("neardata.sync") == Sync::Polling,
                 bytes: range.map_or(u64::MAX, |(_, pages)| pages * PAGE_BYTES),
+                pools: s.count("neardata.address_table"),
+                pools_key: "neardata.address_table",
             }),
             cache_bytes: None,
             size_bytes: None,

@@ -30,7 +30,7 @@ impl Layout {
         Layout { arena_bytes: mib.map_or(Layout::USUAL.arena_bytes, |mib| mib << 20), ..Layout::USUAL }
     }
 
-    fn arena(&self, base: u64, thread: usize) -> Arena {
+    pub(crate) fn arena(&self, base: u64, thread: usize) -> Arena {
         let first = base + self.common_bytes + thread as u64 * self.arena_bytes;
         Arena::new(first, first + self.arena_bytes)
     }

@@ -6,7 +6,7 @@ use crate::pages::PageStream;
 use crate::recovery::Recover;
 pub(crate) use params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, PowerOfTwo, Text};
 pub(crate) use protocol::Param;
-use protocol::Settings;
+use protocol::{NearInterface, Settings};
 
 /// A program that comes with the project.
 pub struct Workload {
@@ -40,6 +40,8 @@ pub struct Asked<'a> {
     pub cache: Option<PmCache>,
     /// The recorded pages that it runs on, where some are given.
     pub pages: Option<&'a PageStream>,
+    /// Devices that take crash consistency over; none where programs do it themselves.
+    pub near: Option<NearInterface>,
 }
 
 impl std::fmt::Debug for Workload {

@@ -28,9 +28,10 @@ pub(crate) use recover::Recovered;
 
 use crate::context::Context;
 use crate::words::CopiedPages;
+use crate::workload::Asked;
 use params::Setting;
 use params::{FromSetting, Words};
-use protocol::{LOG_BYTES, LogLayout, NearInterface, PM_BASE, POOL_HEADER, Settings, Share};
+use protocol::{LOG_BYTES, LogLayout, NearInterface, POOL_HEADER, Settings, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use units::Dur;
@@ -187,6 +188,20 @@ struct State {
     waiting: u64,
 }
 
+/// Whether devices know a pool for every thread that has one in them, `place` saying where a thread has it.
+pub(crate) fn fits(asked: &Asked<'_>, place: impl Fn(usize, usize) -> Place) -> Result<(), String> {
+    let Some(near) = asked.near else { return Ok(()) };
+    let threads = asked.settings.count("workload.threads");
+    let places = (0..threads).map(|thread| place(thread, threads));
+    if places.filter(|place| near.owns(place.base, place.bytes)).count() <= near.pools {
+        return Ok(());
+    }
+    let (most, key) = (near.pools, near.pools_key);
+    Err(format!(
+        "workload.threads = {threads}: each takes an entry of the devices' address mapping table, which has {most} ({key}); give at most {most} threads, or more entries"
+    ))
+}
+
 /// A pool as one thread has it open.
 pub(crate) struct Pm {
     c: Context,
@@ -209,7 +224,7 @@ impl Pm {
     /// Opens the pool at `place` as the thread that has this number there.
     pub(crate) async fn open(c: &Context, place: Place, thread: u64, mechanism: Mechanism) -> Pm {
         // Devices take over what lies in them, and no more.
-        let near = c.near.filter(|n| place.base - PM_BASE + place.bytes <= n.bytes);
+        let near = c.near.filter(|n| n.owns(place.base, place.bytes));
         let devices = near.map_or(1, |n| n.devices);
         let layout = LogLayout { devices, interleave: near.map_or(PAGE, |n| n.interleave) };
         let pm = Pm {

@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         library "17200";
         "operations" N, "10000", "artifact: fillrandom num=10,000", "transactions of all threads";
     },
-    check: None,
+    check: Some(super::fits::<BPlus>),
     program: |c| Box::pin(super::run::<BPlus>(c)),
     recover: Some(super::recover::<BPlus>),
 };

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         library "21200";
         "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
     },
-    check: None,
+    check: Some(super::fits::<BTree>),
     program: |c| Box::pin(super::run::<BTree>(c)),
     recover: Some(super::recover::<BTree>),
 };

@@ -1,10 +1,10 @@
 //! The micro-benchmark: one persistent copy after the other, by the core or by a device, waited for each time.
 
-use crate::context::Context;
-use crate::pm::{Mechanism, Place, Pm};
+use crate::context::{Arena, Context, Layout};
+use crate::pm::{self, Mechanism, Place, Pm};
 use crate::sync;
-use crate::workload::{Multiple, N, Workload, params};
-use protocol::{LogChecksum, NearKind, Share};
+use crate::workload::{Asked, Multiple, N, Workload, params};
+use protocol::{LogChecksum, NearKind, PM_BASE, Share};
 use units::mix;
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "200", "open 200: what is asked of the program", "copies of all threads";
         "block_size" Multiple { of: 64, max: 1 << 20 }, "4096", "paper: NearPM Fig. 17", "bytes of a copy; a command carries up to 65535";
     },
-    check: None,
+    check: Some(fits),
     program: |c| Box::pin(run(c)),
     recover: None,
 };
@@ -24,9 +24,19 @@ pub(crate) const WORKLOAD: Workload = Workload {
 /// Distance between source and destination: both are on the same device.
 const AWAY: u64 = 16 << 20;
 
+/// Where a thread's pool is: its arena.
+fn place(arena: &Arena, thread: usize) -> Place {
+    Place { id: thread as u8, base: arena.alloc(0, 4096), bytes: 64 << 20, threads: 1 }
+}
+
+fn fits(asked: &Asked<'_>) -> Result<(), String> {
+    let layout = Layout::of(asked.settings);
+    pm::fits(asked, |thread, _| place(&layout.arena(PM_BASE, thread), thread))
+}
+
 pub(crate) async fn run(c: Context) {
-    let base = c.pm.alloc(0, 4096);
-    let place = Place { id: c.thread as u8, base, bytes: 64 << 20, threads: 1 };
+    let place = place(&c.pm, c.thread);
+    let base = place.base;
     let pm = Pm::open(&c, place, 0, Mechanism::Logging).await;
     pm.create().await;
     let size = c.settings.number("workload.block_size");

@@ -1,9 +1,10 @@
 //! What each thread does with a store.
 
 use super::{Store, Value, operation};
-use crate::context::Context;
-use crate::pm::{Mechanism, Place, Pm};
+use crate::context::{Context, Layout};
+use crate::pm::{self, Mechanism, Place, Pm};
 use crate::sync::{self, Lock};
+use crate::workload::Asked;
 use protocol::PM_BASE;
 use units::Random;
 
@@ -19,6 +20,14 @@ pub(super) fn place<S: Store>(arena: u64, thread: usize, threads: usize) -> Plac
     } else {
         Place { id: thread as u8, base: arena, bytes: POOL_BYTES, threads: 1 }
     }
+}
+
+/// Whether near-data devices, where there are any, have room for its pools.
+pub(crate) fn fits<S: Store>(asked: &Asked<'_>) -> Result<(), String> {
+    let layout = Layout::of(asked.settings);
+    pm::fits(asked, |thread, threads| {
+        place::<S>(layout.arena(PM_BASE, thread).alloc(0, 4096), thread, threads)
+    })
 }
 
 /// The keys that are there from the beginning.

@@ -19,8 +19,11 @@ fn has_own_way(settings: &Settings) -> bool {
 /// A bug of the table's own way is seeded in no other.
 fn check(asked: &Asked<'_>) -> Result<(), String> {
     let [bug, mechanism] = ["workload.bug", "workload.mechanism"].map(|key| asked.settings.text(key));
-    if bug == "none" || has_own_way(asked.settings) {
+    if has_own_way(asked.settings) {
         return Ok(());
+    }
+    if bug == "none" {
+        return super::fits::<Chained>(asked);
     }
     Err(format!(
         "workload.mechanism = {mechanism}: workload.bug = {bug} is one of the table's own; give own or auto"
@@ -67,7 +70,7 @@ pub(crate) const PM_MEMCACHED: Workload = Workload {
         "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
         "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
     },
-    check: None,
+    check: Some(super::fits::<Memcached>),
     program: |c| Box::pin(super::run::<Memcached>(c)),
     recover: Some(super::recover::<Memcached>),
 };
@@ -81,7 +84,7 @@ pub(crate) const REDIS: Workload = Workload {
         "operations" N, "10000", "artifact: operationcount", "transactions of all threads";
         "keys" Count { min: 1, max: 20_000 }, "1000", "artifact: recordcount", "different keys, all there from the beginning";
     },
-    check: None,
+    check: Some(super::fits::<Redis>),
     program: |c| Box::pin(super::run::<Redis>(c)),
     recover: Some(super::recover::<Redis>),
 };

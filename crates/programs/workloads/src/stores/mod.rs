@@ -15,7 +15,7 @@ pub(crate) mod tatp;
 pub(crate) mod tpcc;
 
 pub(crate) use check::recover;
-pub(crate) use drive::run;
+pub(crate) use drive::{fits, run};
 
 use crate::pm::{Pm, Recovered};
 use protocol::Settings;

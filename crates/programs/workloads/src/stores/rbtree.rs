@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         library "29000";
         "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
     },
-    check: None,
+    check: Some(super::fits::<RbTree>),
     program: |c| Box::pin(super::run::<RbTree>(c)),
     recover: Some(super::recover::<RbTree>),
 };

@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         library "16700";
         "operations" N, "10000", "artifact: 10,000 inserts", "transactions of all threads";
     },
-    check: None,
+    check: Some(super::fits::<SkipList>),
     program: |c| Box::pin(super::run::<SkipList>(c)),
     recover: Some(super::recover::<SkipList>),
 };

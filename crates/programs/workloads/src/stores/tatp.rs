@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "10000", "artifact: 30000, scaled by 3", "transactions of all threads";
         "subscribers" Count { min: 1, max: 150_000 }, "100000", "artifact: 100,000 subscribers", "records of the table";
     },
-    check: None,
+    check: Some(super::fits::<Tatp>),
     program: |c| Box::pin(super::run::<Tatp>(c)),
     recover: Some(super::recover::<Tatp>),
 };

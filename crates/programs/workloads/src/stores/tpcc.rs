@@ -19,7 +19,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "operations" N, "1000", "artifact: NUM_ORDERS", "transactions of all threads";
         "items" Count { min: 1, max: 50_000 }, "10000", "artifact: 10,000 items", "items in stock";
     },
-    check: None,
+    check: Some(super::fits::<Tpcc>),
     program: |c| Box::pin(super::run::<Tpcc>(c)),
     recover: Some(super::recover::<Tpcc>),
 };
