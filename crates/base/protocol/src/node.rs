@@ -163,3 +163,22 @@ pub trait Node: Device<Msg> {
     /// Hands up statistics; running intervals end at `now`.
     fn stats(&mut self, now: Time, sink: &mut dyn StatSink);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_several_hold_counts_once_and_one_of_a_page_that_is_saved_with_its_page() {
+        let line = |n: u64| Line(PM_BASE / 64 + n);
+        let mut left = PostCrash::new(true);
+        left.keep_page(PM_BASE + PAGE_BYTES, 7);
+        left.keep_page(PM_BASE + 2 * PAGE_BYTES, 7);
+        // Of the pages before, in and behind those.
+        [0, 63, 64, 191, 192].iter().for_each(|n| left.queue(line(*n)));
+        let write = LineWrite { line: line(63), data: [1; 64], mask: crate::Mask::MAX };
+        left.save(Depth::Shared, Time::ZERO, &write);
+        left.keep(2);
+        assert_eq!(left.drained(), Drained { lines: 3 + 2, pages: [(7, 2)].into() });
+    }
+}

@@ -26,11 +26,14 @@ impl Dimm {
     pub(super) fn power_fails(&self, post_crash: &mut PostCrash) {
         let mut dram = self.dram.clone();
         if self.spec.power.write_queue_survives || self.firmware.is_none() {
-            self.write_queue.iter().for_each(|(_, w)| dram.write(w.line, &w.data, w.mask));
+            let queued = self.write_queue.iter().map(|(_, w)| w);
             // With caches, all that is before the queue is saved too.
-            let waiting = self.writes_waiting.iter().filter(|_| post_crash.caches_persist);
-            waiting.for_each(|w| dram.write(w.write.line, &w.write.data, w.write.mask));
-            post_crash.keep(self.write_queue.len() as u64);
+            let with_caches = post_crash.caches_persist;
+            let waiting = self.writes_waiting.iter().filter(|_| with_caches).map(|w| &w.write);
+            for write in queued.chain(waiting) {
+                dram.write(write.line, &write.data, write.mask);
+                post_crash.queue(write.line);
+            }
         }
         let Some(firmware) = &self.firmware else { return post_crash.parts.push(by_page(&dram)) };
         let mut image = Image::new(PM_BASE);
