@@ -52,6 +52,8 @@ pub struct PostCrash {
     pub parts: Vec<Image>,
     /// Whether what caches hold is saved, and with it what has left one on its way to another or to memory.
     pub caches_persist: bool,
+    /// When, for those who ask what is to be drained: media have done by then what they were given before. None where nobody does.
+    pub fails_at: Option<Time>,
     writes: Vec<(Depth, Time, LineWrite)>,
     /// Lines on their way to the media that the images have already.
     queued: Vec<Line>,
@@ -68,6 +70,7 @@ impl PostCrash {
             lost: Vec::new(),
             parts: Vec::new(),
             caches_persist,
+            fails_at: None,
             writes: Vec::new(),
             queued: Vec::new(),
             kept: 0,

@@ -230,4 +230,21 @@ mod tests {
             assert_eq!([all, all - 1, all - page].map(unsaved), [0, 1, 1], "{name}");
         }
     }
+
+    #[test]
+    fn what_waits_behind_write_pending_queues_is_drained_too() {
+        let lost = |name: &str, key: &str, value: &str| {
+            let (mut machine, mut workload) = (Description::preset(name).unwrap(), workload().unwrap());
+            machine.set(key, value).unwrap();
+            workload.set("workload.operations", "40").unwrap();
+            holdup(&machine, &workload, 1).unwrap()[0].lines_lost
+        };
+        assert!(lost("intel", "memory.pm.media", "ddr4") > 0);
+        let blocks = ["0", "16"].map(|blocks| lost("intel", "memory.pm.buffer_blocks", blocks));
+        assert!(blocks[1] > blocks[0] + 16, "{blocks:?}");
+        assert!(
+            lost("optane", "memory.optane.buffer_blocks", "64")
+                > lost("optane", "memory.optane.buffer_blocks", "1")
+        );
+    }
 }

@@ -331,7 +331,7 @@ impl Counts {
 
 impl WiredMachine {
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
-        let (parts, lost, drained) = self.power_fails();
+        let (parts, lost, drained) = self.power_fails(at);
         let ended = self.cores.iter().take(threads).map(Core::told_operations).collect();
         let untold = || self.cores.iter().map(|core| core.operations() - core.told_operations());
         let passed = self.replay.as_ref().map(|r| r.told(untold())).unwrap_or_default();

@@ -4,6 +4,7 @@ use crate::build::WiredMachine;
 use cpu::{Core, Directory};
 use plug::{CacheView, MemoryDevice};
 use protocol::{AddressMap, Block, Drained, Image, Line, Lost, Node, PAGE_BYTES, PM_BASE, PostCrash, View};
+use units::Time;
 
 /// Cores, the shared cache and DRAM, for those who look into them.
 pub(crate) struct Caches<'a> {
@@ -49,8 +50,9 @@ impl WiredMachine {
     }
 
     /// What every node holds under `view`. What is lost is said as programs address it.
-    fn gather(&mut self, view: View) -> PostCrash {
+    fn gather(&mut self, view: View, fails_at: Option<Time>) -> PostCrash {
         let mut post_crash = PostCrash::new(view == View::Visible || self.directory.is_persistent());
+        post_crash.fails_at = fails_at;
         self.gather_messages(&mut post_crash);
         let (map, first) = (self.map, self.cores.len() + 1);
         for (index, node) in self.nodes().enumerate() {
@@ -94,10 +96,10 @@ impl WiredMachine {
         })
     }
 
-    /// What a power failure leaves now: the images of the controllers of persistent memory, what was lost, and what stored energy
+    /// What a power failure leaves now, at `at`: the images of the controllers of persistent memory, what was lost, and what stored energy
     /// has to bring to the media for that.
-    pub(crate) fn power_fails(&mut self) -> (Vec<Image>, Vec<Lost>, Drained) {
-        let mut post_crash = self.gather(View::Durable);
+    pub(crate) fn power_fails(&mut self, at: Time) -> (Vec<Image>, Vec<Lost>, Drained) {
+        let mut post_crash = self.gather(View::Durable, Some(at));
         let drained = post_crash.drained();
         let lost = std::mem::take(&mut post_crash.lost);
         let mut parts = post_crash.settle_in_place(&self.map);
@@ -108,7 +110,7 @@ impl WiredMachine {
 
     /// Persistent memory under `view`, as programs address it.
     pub(crate) fn image(&mut self, view: View) -> Image {
-        let mut post_crash = self.gather(view);
+        let mut post_crash = self.gather(view, None);
         if view == View::Durable {
             let mut parts = std::mem::take(&mut post_crash.parts);
             self.recover(&mut parts);

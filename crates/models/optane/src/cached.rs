@@ -201,6 +201,9 @@ impl QueuedMedia for CachedDimm {
         self.next()
     }
 
+    /// The DRAM forgets all of them.
+    fn each_unwritten(&self, _: Time, _: &mut dyn FnMut(u32)) {}
+
     fn least_read(&self) -> Dur {
         self.dram.least_read()
     }

@@ -5,7 +5,7 @@ use crate::mutant::Mutant;
 use crate::stats::DimmStats;
 use crate::translation::Translation;
 use crate::wear::Wear;
-use memory::controller::blocks::{BLOCK_BYTES, Block, BlockBuffer, Entered, WHOLE, bit_of};
+use memory::controller::blocks::{BLOCK_BYTES, Block, BlockBuffer, Entered, WHOLE, bit_of, lines_of};
 use memory::{Cost, Media};
 use protocol::{Line, StatSink};
 use std::hash::{Hash, Hasher};
@@ -270,6 +270,14 @@ impl Media for Dimm {
 
     fn least_read(&self) -> Dur {
         self.spec.hit
+    }
+
+    /// What has been pushed out of the buffer counts as in the media.
+    fn each_unwritten(&self, now: Time, each: &mut dyn FnMut(Line)) {
+        for (number, block, leaving) in self.blocks() {
+            let on_its_way = if now < leaving.settled { WHOLE } else { 0 };
+            lines_of(number, block.dirty | on_its_way).for_each(&mut *each);
+        }
     }
 
     fn has_buffer(&self) -> bool {

@@ -203,3 +203,24 @@ proptest! {
         prop_assert!(bytes_written <= 256 * lines_written, "no block is written that nobody wrote to");
     }
 }
+
+#[test]
+fn what_is_written_is_to_be_drained_until_it_is_in_the_media() {
+    let mut dimm = Dimm::new(DimmSpec { linger: Dur::ns(760), settle: Dur::ns(3240), ..plain() });
+    let unwritten = |dimm: &Dimm, now: Time| {
+        let mut lines = Vec::new();
+        dimm.each_unwritten(now, &mut |line| lines.push(line));
+        lines.sort_unstable();
+        lines
+    };
+    dimm.read(at(0), line(8));
+    assert_eq!(unwritten(&dimm, at(10)), []);
+    // One line of a block, and all of another.
+    [1, 4, 5, 6, 7].iter().for_each(|n| _ = dimm.write(at(1000), line(*n)));
+    let settled = at(1000) + Dur::ns(760 + 3240);
+    assert_eq!(unwritten(&dimm, settled.just_before()), [1, 4, 5, 6, 7].map(line));
+    assert_eq!(unwritten(&dimm, settled), [line(1)]);
+    // Pushed out by blocks that are read.
+    (3..6).for_each(|block| _ = dimm.read(at(9000), line(4 * block)));
+    assert_eq!(unwritten(&dimm, at(9000)), []);
+}

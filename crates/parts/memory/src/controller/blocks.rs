@@ -137,6 +137,13 @@ pub fn bit_of(line: Line) -> u8 {
     1 << (line.0 % BLOCK_LINES)
 }
 
+/// The lines of a block that have their bits in `bits`.
+pub fn lines_of(number: u64, bits: u8) -> impl Iterator<Item = Line> {
+    (0..BLOCK_LINES)
+        .map(move |n| Line(number * BLOCK_LINES + n))
+        .filter(move |line| bits & bit_of(*line) != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! What is behind a controller's queues: media, as a seam, and the simplest of them.
 
-use super::blocks::{BLOCK_BYTES, BLOCK_LINES, Block, BlockBuffer, WHOLE, bit_of};
+use super::blocks::{BLOCK_BYTES, BLOCK_LINES, Block, BlockBuffer, WHOLE, bit_of, lines_of};
 use super::spec::FixedSpec;
 use protocol::{Line, StatSink};
 use units::{Dur, Time};
@@ -32,6 +32,10 @@ pub trait Media {
     fn note(&mut self, now: Time, line: Line) -> Cost;
     /// How long a read takes at least.
     fn least_read(&self) -> Dur;
+    /// Lines that have been written and are in a buffer of the module's alone at `now`.
+    fn each_unwritten(&self, now: Time, each: &mut dyn FnMut(Line)) {
+        let _ = (now, each);
+    }
     /// Whether a buffer of the module's answers some accesses.
     fn has_buffer(&self) -> bool {
         false
@@ -77,6 +81,10 @@ impl Media for FixedMedia {
 
     fn least_read(&self) -> Dur {
         self.spec.buffer.map_or(self.spec.read, |buffer| self.spec.read.min(buffer.read))
+    }
+
+    fn each_unwritten(&self, _: Time, each: &mut dyn FnMut(Line)) {
+        self.blocks.blocks().for_each(|(number, block)| lines_of(number, block.dirty).for_each(&mut *each));
     }
 
     fn has_buffer(&self) -> bool {

@@ -25,6 +25,7 @@ mod beside;
 pub mod blocks;
 mod clocks;
 mod media;
+mod pass_through;
 mod queued;
 #[cfg(test)]
 mod queued_tests;
@@ -37,6 +38,7 @@ pub use stats::{OF_BUFFER, statistics};
 pub(crate) use stats::{OF_DRAM, STATISTICS};
 
 pub use media::{Cost, FixedMedia, Media};
+pub use pass_through::PassThrough;
 pub use queued::QueuedMedia;
 pub use spec::{Admission, BufferSpec, ControllerSpec, Drain, FixedSpec};
 
@@ -486,6 +488,17 @@ impl Controller {
             Input::Flush(_) | Input::Write { .. } => None,
         })
     }
+
+    /// The power fails: lines that have left the write pending queue and are in a buffer or queue of the media's.
+    fn queue_unwritten(&self, post_crash: &mut PostCrash) {
+        let Some(now) = post_crash.fails_at else { return };
+        match &self.media {
+            Behind::Server(media) => media.each_unwritten(now, &mut |line| post_crash.queue(line)),
+            Behind::Queue(media) => {
+                media.each_unwritten(now, &mut |tag| post_crash.queue(self.line_of_tag(tag)));
+            }
+        }
+    }
 }
 
 impl Device<Msg> for Controller {
@@ -543,6 +556,7 @@ impl Node for Controller {
         post_crash.parts.push(image);
         self.queue.iter().for_each(|pending| post_crash.queue(pending.line));
         self.retired.iter().for_each(|line| post_crash.queue(*line));
+        self.queue_unwritten(post_crash);
         post_crash.keep(self.ordering.undo_level() as u64);
         if view == View::Visible {
             self.ordering.each_held(&mut |write| post_crash.save(Depth::Buffer, Time::ZERO, write));
@@ -582,40 +596,4 @@ impl Node for Controller {
         }
         self.ordering.stats(sink);
     }
-}
-
-/// The controller side of a machine without a persist path: what is evicted is written.
-#[derive(Clone, Copy, Debug, Default, Hash)]
-pub struct PassThrough;
-
-impl ControllerOrdering for PassThrough {
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
-        image.write(request.write.line, &request.write.data, request.write.mask);
-        Accepted::Write
-    }
-
-    fn commit(&mut self, _: u8, _: u32, _: &mut Image, _: &mut Retired) {}
-
-    fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted {
-        image.write(write.line, &write.data, write.mask);
-        Evicted::Written
-    }
-
-    fn held(&self, _: Line) -> Option<Block> {
-        None
-    }
-
-    fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
-
-    fn level(&self) -> usize {
-        0
-    }
-
-    fn undo_level(&self) -> usize {
-        0
-    }
-
-    fn power_fail(&self, _: &mut Image) {}
-
-    fn stats(&self, _: &mut dyn StatSink) {}
 }

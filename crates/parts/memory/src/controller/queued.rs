@@ -3,7 +3,7 @@
 use super::media::Cost;
 use super::{Behind, Controller, Read};
 use engine::Out;
-use protocol::{Line, Msg, StatSink};
+use protocol::{LINE_BYTES, Line, Msg, StatSink};
 use units::{Dur, Time};
 
 /// Media that hold requests and put them in an order of their own, such as a DDR4 channel. Between two calls nobody asks
@@ -19,6 +19,8 @@ pub trait QueuedMedia {
     fn advance(&mut self, to: Time, done: &mut dyn FnMut(u32, Time));
     /// When it is to be advanced again; never where no request waits. With `for_room`, as soon as it may have any.
     fn look_at(&mut self, for_room: bool) -> Time;
+    /// The tags of writes that it has taken and not carried out by `now`.
+    fn each_unwritten(&self, now: Time, each: &mut dyn FnMut(u32));
     /// How long a read takes at least.
     fn least_read(&self) -> Dur;
     /// Hands up statistics of its own.
@@ -105,16 +107,26 @@ impl Controller {
 
     /// Gives the media a request, if they have room: when it is answered, or the tag with which it will be.
     fn hand(&mut self, line: Line, write: bool, now: Time) -> Option<Result<Time, u32>> {
+        // Of a write nothing comes back, and its tag says which line it is.
+        let tag = if write { self.tag_of_line(line) } else { self.taken.next_tag };
         let Behind::Queue(media) = &mut self.media else { return None };
         if !media.has_room(write) {
             return None;
         }
-        let tag = self.taken.next_tag;
-        self.taken.next_tag = tag.wrapping_add(1);
+        self.taken.next_tag = self.taken.next_tag.wrapping_add(1);
         let answered = media.push(now, line, write, tag);
         let bytes = |of: bool| if of { 64 } else { 0 };
         let cost = Cost { bytes_read: bytes(!write), bytes_written: bytes(write), ..Cost::default() };
         self.stats.accessed(&cost);
         Some(answered.ok_or(tag))
+    }
+
+    /// What is told apart by tags are lines of 256 GiB.
+    fn tag_of_line(&self, line: Line) -> u32 {
+        (line.0 - self.spec.base / LINE_BYTES) as u32
+    }
+
+    pub(super) fn line_of_tag(&self, tag: u32) -> Line {
+        Line(self.spec.base / LINE_BYTES + u64::from(tag))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Admission, Controller, ControllerSpec, Drain, PassThrough};
 use crate::ddr4::{BURST, Ddr4, Interleave, Spec};
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
-use protocol::{Line, Mask, Msg, Node, PM_BASE, Tally};
+use protocol::{Drained, Line, Mask, Msg, Node, PM_BASE, PostCrash, Tally, View};
 use units::{Dur, Time};
 
 const WIRE: Dur = Dur::ns(5);
@@ -11,6 +11,14 @@ const FIRST: u64 = PM_BASE / 64;
 
 /// Node 0 is the directory and core 0, node 1 the controller.
 fn answers(messages: &[(u64, Msg)]) -> (Vec<(Time, Msg)>, Tally) {
+    let (mut controller, found, last) = served(messages, Time::NEVER);
+    let mut tally = Tally::default();
+    controller.stats(last, &mut tally);
+    (found, tally)
+}
+
+/// The same as far as `until`: the controller, what it has sent, and when the last of it happened.
+fn served(messages: &[(u64, Msg)], until: Time) -> (Controller, Vec<(Time, Msg)>, Time) {
     let spec = ControllerSpec {
         base: PM_BASE,
         turns: None,
@@ -27,6 +35,7 @@ fn answers(messages: &[(u64, Msg)]) -> (Vec<(Time, Msg)>, Tally) {
     let link = |to, port| Link { to: NodeId(to), port, latency: WIRE };
     let links = vec![vec![link(1, PortId(0))], vec![link(0, PortId(0)), link(0, PortId(1))]];
     let mut engine = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
+    engine.stop_after(until);
     for (at, msg) in messages {
         engine.out(NodeId(0), Time::from_ps(*at)).send(PortId(0), Dur::ZERO, *msg);
     }
@@ -39,9 +48,7 @@ fn answers(messages: &[(u64, Msg)]) -> (Vec<(Time, Msg)>, Tally) {
         }
         last = now;
     }
-    let mut tally = Tally::default();
-    controller.stats(last, &mut tally);
-    (found, tally)
+    (controller, found, last)
 }
 
 fn channel() -> Spec {
@@ -87,4 +94,22 @@ fn more_requests_than_the_channel_holds_wait_and_all_are_served() {
     // No more than the pins can carry: four clocks a line.
     let last = found.last().unwrap().0;
     assert!(last > Time::from_ps(120 * BURST * channel().clock_ps), "{last:?}");
+}
+
+#[test]
+fn a_line_is_to_be_drained_until_its_write_is_issued() {
+    let s = channel();
+    // They arrive on a clock of the channel, and go to one row.
+    let written = Time::ZERO + WIRE + Dur::ps((s.rcd + s.ccd_l) * s.clock_ps);
+    let drained = |at: Time| {
+        let (controller, ..) = served(&[(0, write(2)), (0, write(3))], at);
+        let mut left = PostCrash::new(false);
+        left.fails_at = Some(at);
+        controller.post_crash(View::Durable, &mut left);
+        left.drained()
+    };
+    let lines = |lines| Drained { lines, ..Drained::default() };
+    // Both have left the write pending queue when they have come.
+    assert_eq!(drained(Time::ZERO + WIRE), lines(2));
+    assert_eq!([written, written + Dur::ps(1)].map(drained), [1, 0].map(lines));
 }

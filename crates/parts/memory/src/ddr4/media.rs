@@ -98,6 +98,15 @@ impl QueuedMedia for Ddr4 {
         }
     }
 
+    fn each_unwritten(&self, now: Time, each: &mut dyn FnMut(u32)) {
+        if self.channel.waiting_writes().next().is_none() {
+            return;
+        }
+        let mut then = self.channel.clone();
+        then.advance(now, &mut |_| ());
+        then.waiting_writes().for_each(each);
+    }
+
     fn least_read(&self) -> Dur {
         self.clocks(self.channel.spec().controller)
     }

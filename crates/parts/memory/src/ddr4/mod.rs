@@ -191,6 +191,11 @@ impl Channel {
         self.queues.iter().all(|queue| queue.len == 0)
     }
 
+    /// The tags of writes whose WRITE has not been issued.
+    pub fn waiting_writes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.queues[1].tags()
+    }
+
     /// Whether a request finds room.
     pub fn has_room(&self, write: bool) -> bool {
         self.queues[usize::from(write)].has_room()

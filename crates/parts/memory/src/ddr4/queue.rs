@@ -54,6 +54,11 @@ impl Queue {
         waiting
     }
 
+    /// The tags of all.
+    pub(super) fn tags(&self) -> impl Iterator<Item = u32> + '_ {
+        self.by_bank.iter().flatten().map(|waiting| waiting.tag)
+    }
+
     pub(super) fn oldest(&self, bank: usize) -> &Waiting {
         &self.by_bank[bank][0]
     }

@@ -59,6 +59,10 @@ impl QueuedMedia for Ddr5 {
         even.look_at(for_room).min(odd.look_at(for_room))
     }
 
+    fn each_unwritten(&self, now: Time, each: &mut dyn FnMut(u32)) {
+        self.parts.iter().for_each(|part| part.each_unwritten(now, each));
+    }
+
     fn least_read(&self) -> Dur {
         self.parts[0].least_read()
     }
