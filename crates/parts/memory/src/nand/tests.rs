@@ -259,3 +259,26 @@ fn a_page_of_nothing_but_wrong_bits_cannot_be_read() {
     assert_eq!(array.read(0, &mut page(0)), Err(FlashError::Uncorrectable));
     assert_eq!((array.retried, array.corrected), (4, 0));
 }
+
+#[test]
+fn a_read_that_is_tried_again_takes_the_array_and_the_channel_again() {
+    let once = MediaSpec::Z_NAND.read + MediaSpec::Z_NAND.transfer;
+    let spare = Spare { host: 0, sequence: 1 };
+    // Of 8192 bits 819 are wrong, then half as many with each attempt.
+    for (corrected, attempts, is_read) in [(1000, 1, true), (300, 3, true), (10, 5, false)] {
+        let errors = Errors { bits: 100_000_000, corrected, retries: 4, ..Errors::default() };
+        let geometry = Geometry { blocks: 8, pages_per_block: 4, page_bytes: 1024 };
+        let mut timed = Timed::new(Array::new(geometry, errors, &[]), MediaSpec::Z_NAND).unwrap();
+        timed.program(0, spare, &[7; 1024]).unwrap();
+        let start = Time::ZERO + Dur::ns(1_000_000);
+        timed.begin(start);
+        assert_eq!(timed.read(0, &mut [0; 1024]).is_ok(), is_read);
+        assert_eq!(timed.done(), start + once * attempts);
+        // Another die's page is written with what was read.
+        let again = start + Dur::ns(1_000_000);
+        timed.begin(again);
+        timed.copy(0, 1).unwrap();
+        let written = MediaSpec::Z_NAND.transfer + MediaSpec::Z_NAND.program;
+        assert_eq!(timed.done(), again + once * attempts + written);
+    }
+}

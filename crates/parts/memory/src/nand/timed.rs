@@ -52,6 +52,18 @@ impl Timed {
     fn until(&mut self, done: Time) {
         self.done = self.done.max(done);
     }
+
+    /// The array is read by `read`, which may try several times: each senses the page anew and sends it over its channel, where
+    /// its bits are found to be wrong. Gives when the last has come.
+    fn sensed<T>(&mut self, page: PageNumber, read: impl FnOnce(&mut Array) -> T) -> (Time, T) {
+        let before = self.array.retried;
+        let result = read(&mut self.array);
+        let mut done = self.now;
+        for _ in 0..=self.array.retried - before {
+            done = self.media.read(done, page);
+        }
+        (done, result)
+    }
 }
 
 impl Flash for Timed {
@@ -62,10 +74,10 @@ impl Flash for Timed {
     }
 
     fn copy(&mut self, from: PageNumber, to: PageNumber) -> Result<(), FlashError> {
-        let read = self.media.read(self.now, from);
+        let (read, result) = self.sensed(from, |array| array.copy(from, to));
         let done = self.media.program(read, to);
         self.until(done);
-        self.array.copy(from, to)
+        result
     }
 
     fn erase(&mut self, block: Block) -> Result<(), FlashError> {
@@ -75,8 +87,8 @@ impl Flash for Timed {
     }
 
     fn read(&mut self, page: PageNumber, data: &mut [u8]) -> Result<(), FlashError> {
-        let done = self.media.read(self.now, page);
+        let (done, result) = self.sensed(page, |array| array.read(page, data));
         self.until(done);
-        self.array.read(page, data)
+        result
     }
 }
