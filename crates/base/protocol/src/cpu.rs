@@ -208,6 +208,8 @@ pub trait CorePort {
     fn now(&self) -> Time;
     /// Notes that the program finished one of its operations (a transaction, an insert).
     fn operation_done(&self);
+    /// Notes that the operation that is about to be done has failed.
+    fn operation_failed(&self) {}
     /// A bound of the region of interest: the first call of any core starts it, the last call ends it.
     fn region(&self, starts: bool);
     /// Notes that the region of interest was not open for so long of what this core took for it: it waited across its bounds.
@@ -290,6 +292,10 @@ impl<T: Translator> CorePort for Translated<T> {
 
     fn operation_done(&self) {
         self.core.operation_done();
+    }
+
+    fn operation_failed(&self) {
+        self.core.operation_failed();
     }
 
     fn region(&self, starts: bool) {
@@ -557,6 +563,11 @@ impl Cpu {
     /// Notes that one of the program's operations is done.
     pub fn operation_done(&self) {
         self.0.operation_done();
+    }
+
+    /// Notes that the operation that is about to be done has failed: it counts for no rate.
+    pub fn operation_failed(&self) {
+        self.0.operation_failed();
     }
 
     /// Notes that a replay did not wait any longer for its recorded turn.

@@ -51,8 +51,9 @@ pub(crate) fn derived(tally: &Tally, time: Dur, threads: usize, each: &mut dyn F
     let data = tally.number("cpu.bytes_moved");
     // What the other socket keeps with its lines is nothing that the program wrote.
     let media = tally.number("memory.bytes_written") - tally.number("memory.directory_bytes_written");
+    let operations = tally.number("cpu.operations") - tally.number("cpu.failed_operations");
     let throughput = Throughput {
-        operations_per_second: per_second(tally.number("cpu.operations")),
+        operations_per_second: per_second(operations),
         bytes_per_second: per_second(if data > 0.0 { data } else { media }),
     };
     throughput.each(each);

@@ -207,6 +207,9 @@ pub(crate) fn page_address(page: u32) -> u64 {
     PM_BASE + u64::from(page) * PAGE_SIZE as u64
 }
 
+/// No line of programs.
+const NOWHERE: u64 = u64::MAX;
+
 /// Where an access goes.
 enum Place {
     At(u64),
@@ -246,8 +249,10 @@ impl Shared {
         Place::At(self.slot_address(place) + offset % PAGE_SIZE as u64)
     }
 
-    /// The access `op` of a core has failed: the program is told, or the machine ends.
+    /// The access `op` of a core has failed: the program is told, or the machine ends. It was a visit, and found no page.
     fn failed(&mut self, core: usize, op: &Op) -> Step {
+        (self.lines, self.visits) = (self.lines + 1, self.visits + 1);
+        self.last_lines[core] = NOWHERE;
         let io_error = &mut self.io_errors[core];
         io_error.caught = io_error.catches;
         if io_error.catches {

@@ -59,9 +59,9 @@ pub(crate) struct DeviceStats {
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "nvdimm")]
 pub(crate) struct DriverStats {
-    /// changes of a core from one page of the device to another
+    /// changes of a core from one page of the device to another, and accesses that failed
     pub(crate) page_visits: u64,
-    /// changes of a core from one line of the device to another
+    /// changes of a core from one line of the device to another, and accesses that failed
     pub(crate) line_visits: u64,
     /// page faults: the page was in no slot
     #[stat(column = "DIMM faults", explains = "time.kernel")]

@@ -55,7 +55,7 @@ fn every_machine_that_comes_with_the_project_reports_what_its_parts_declare() {
 type Sets = &'static [(&'static str, &'static str)];
 
 /// Machines with a part, or on which something happens, as on none that comes with the project: what is set, and a program.
-const BESIDE: [(&str, Sets, &str); 4] = [
+const BESIDE: [(&str, Sets, &str); 5] = [
     (
         "remote-pages",
         &[("remote.protect_ns", "20000"), ("remote.local_kib", "64"), ("remote.reclaim_batch", "2")],
@@ -64,6 +64,7 @@ const BESIDE: [(&str, Sets, &str); 4] = [
     ("pberry", &[("remote.cpu_kib", "32"), ("remote.prefetch", "next")], "btree"),
     ("nvdimmc-poc", &[], "fio"),
     ("intel", &[("memory.link", "socket")], "queue"),
+    ("nvdimmc-poc", &[("nvdimm.slots_mib", "1"), ("nand.bit_errors", "1000000000")], "fio"),
 ];
 
 /// What tells of recordings, which have tests of their own.

@@ -163,3 +163,20 @@ fn what_says_how_large_the_file_is_stands_among_what_acted() {
     assert_eq!(acted(&[("workload.resident", "unset")]), acted(&[]));
     assert_eq!(acted(&[("workload.resident", "true")]), ["true".into(), serde_json::Value::Null]);
 }
+
+#[test]
+fn an_access_that_fails_is_a_visit_that_finds_no_page_and_counts_for_no_rate() {
+    let sets = [("nvdimm.slots_mib", "2"), ("workload.rw", "write"), ("nand.program_errors", "1000000000")];
+    let report = fio("nvdimmc-poc", &[&sets[..], &[("workload.operations", "600")]].concat());
+    let get = |name: &str| report.get(name).unwrap();
+    let (visits, faults) = (get("nvdimm.page_visits"), get("nvdimm.faults"));
+    assert!(get("nvdimm.io_errors") > 0.0 && visits >= 600.0 && faults <= visits, "{faults} of {visits}");
+    for (share, visits) in [("page", visits), ("line", get("nvdimm.line_visits"))] {
+        let found = get(&format!("nvdimm.hit_share.{share}"));
+        assert!((found - (1.0 - faults / visits)).abs() < 1e-9 && found >= 0.0, "{share} {found}");
+    }
+    assert_eq!(report.get("cpu.operations"), Some(600.0));
+    let rate = |what: &str| get(&format!("throughput.{what}_per_second"));
+    assert!((rate("bytes") / rate("operations") - 4096.0).abs() < 1e-6);
+    assert!(get("cpu.failed_operations") > 0.0 && get("cpu.failed_operations") <= get("nvdimm.io_errors"));
+}

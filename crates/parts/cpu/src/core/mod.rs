@@ -106,6 +106,10 @@ impl CorePort for Port {
         self.0.borrow_mut().operation_done();
     }
 
+    fn operation_failed(&self) {
+        self.0.borrow_mut().stats.failed_operations += 1;
+    }
+
     fn region(&self, starts: bool) {
         self.0.borrow_mut().region(starts);
     }

@@ -36,6 +36,9 @@ pub(super) struct Stats {
     pub(super) fences: u64,
     /// operations of the workload that ended
     pub(super) operations: u64,
+    /// operations among them that failed, where the program goes on after I/O errors
+    #[stat(unless_zero)]
+    pub(super) failed_operations: u64,
     /// time of an operation: as the program tells it, or from the end of an operation to that of the core's next
     #[stat(name = ".operation.time", unless_zero)]
     pub(super) operation_time: Distribution,

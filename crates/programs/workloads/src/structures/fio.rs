@@ -199,6 +199,7 @@ pub(crate) async fn run(c: Context) {
         } else {
             // Nobody knows what is there now.
             *times = UNKNOWN;
+            c.cpu.operation_failed();
         }
         c.cpu.operation_done();
     }
