@@ -221,6 +221,7 @@ impl Description {
         }
         if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
             && self.sources.contains_key("memory.pm.drain_threshold")
+            && self.acts("memory.pm.drain_threshold")
         {
             return Err(ConfigError::new(
                 "memory.pm.drain_threshold: is above ordering.write_pending_queue and would never be reached",

@@ -75,6 +75,12 @@ pub struct PmParameters {
     /// time from a write's acceptance to its acknowledgement
     #[param(default = "90", source = "open 50..90: ASAP's Table II writes in 90 ns; in its artifact a write is accepted 50 ns after it has come; stands at the paper's", range = ns::NS)]
     pub acknowledge_ns: Dur,
+}
+
+/// Their turns of reads and writes, where media serve one after the other. Those that hold requests choose by themselves.
+#[derive(Clone, Debug, Parameters)]
+#[parameters(prefix = "memory.pm")]
+pub struct PmTurnParameters {
     /// filling of the write pending queue from which writes go before reads
     #[param(default = "9", source = "artifact: 60 % of the queue", min = 1, max = 1024)]
     pub drain_threshold: usize,
@@ -138,7 +144,9 @@ pub struct CommitParameters {
 }
 
 /// The tables that act on a memory behind plain controllers, however many there are.
-pub const TABLES: &[&[Param]] = &[PmTimeParameters::TABLE, PmParameters::TABLE, QueueParameters::TABLE];
+pub const TABLES: &[&[Param]] =
+    &[PmTimeParameters::TABLE, PmParameters::TABLE, PmTurnParameters::TABLE, QueueParameters::TABLE];
 
-/// Those of the controllers alone, whatever is behind them.
-pub const OF_CONTROLLERS: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];
+/// Those of the controllers alone, whatever media are behind them.
+pub const OF_CONTROLLERS: &[&[Param]] =
+    &[PmParameters::TABLE, PmTurnParameters::TABLE, QueueParameters::TABLE];

@@ -15,8 +15,8 @@ use crate::nand::params::NandParameters;
 use crate::nand::stats::STATISTICS as FLASH;
 use crate::params::{
     ControllersParameters, DrainParameters, DramMediaParameters, DramParameters, DramTimeParameters,
-    InterleaveParameters, KindParameters, PmMediaParameters, PmParameters, PmTimeParameters, QueueParameters,
-    TABLES,
+    InterleaveParameters, KindParameters, PmMediaParameters, PmParameters, PmTimeParameters,
+    PmTurnParameters, QueueParameters, TABLES,
 };
 use crate::{
     Admission, BufferSpec, Controller, ControllerSpec, Drain, FixedMedia, FixedSpec, Media, PassThrough,
@@ -39,6 +39,7 @@ pub const SYSTEM: System = System {
         InterleaveParameters::TABLE,
         PmTimeParameters::TABLE,
         PmParameters::TABLE,
+        PmTurnParameters::TABLE,
         PmMediaParameters::TABLE,
         DramParameters::TABLE,
         DramTimeParameters::TABLE,
@@ -163,7 +164,7 @@ impl MemoryKind for PersistentMemory {
 
     fn tables(&self, s: &Settings) -> Vec<&'static [Param]> {
         let own: &[&[Param]] = &[ControllersParameters::TABLE, PmMediaParameters::TABLE];
-        // Channels have times of their own.
+        // Channels have times of their own, and an order.
         let queued: &[&[Param]] = &[PmParameters::TABLE, QueueParameters::TABLE];
         match Standard::of(s, PM_MEDIA) {
             Some(standard) => [queued, own, standard.tables()].concat(),

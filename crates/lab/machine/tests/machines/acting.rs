@@ -23,6 +23,17 @@ fn a_key_that_does_nothing_is_refused_with_the_machines_on_which_it_acts() {
     assert!(refused("intel", "os.cores", "4").contains("it acts on unified, amf"));
     assert!(refused("amf", "nand.dies", "4").contains("does nothing on amf"));
     assert!(refused("ddr5", "memory.drain_line_nj", "4").contains("does nothing on ddr5"));
+    assert!(refused("intel", "memory.pm.drain_threshold", "17").contains("would never be reached"));
+    // Channels have an order of their own.
+    let mut machine = Description::preset("intel").unwrap();
+    machine.set("memory.pm.media", "ddr4").unwrap();
+    machine.check().unwrap();
+    machine.set("memory.pm.drain_threshold", "17").unwrap();
+    let text = machine.check().unwrap_err().to_string();
+    assert_eq!(
+        text,
+        "memory.pm.drain_threshold: does nothing on intel with memory.pm.media = ddr4; it acts with memory.pm.media = fixed"
+    );
     // Where it would with other values of other keys.
     let text = refused("intel", "nand.retries", "4");
     assert!(text.contains("it acts on nvdimmc-poc, ") && text.ends_with("with nand.bit_errors!=0"), "{text}");
