@@ -256,10 +256,10 @@ def test_a_failure_that_the_machine_makes_is_said_to_be_its_own(cli: Cli) -> Non
     assert done.returncode == 0 and "machine's fault" not in done.stdout
 
 
-@pytest.mark.parametrize(("kind", "ns", "clocks"), [("ddr5", 500, 1202), ("ddr4", 5000, 4000)])
-def test_a_controller_that_takes_too_long_is_told_by_its_own_key(cli: Cli, kind: str, ns: int, clocks: int) -> None:
+@pytest.mark.parametrize(("kind", "ns", "most"), [("ddr5", 500, 416), ("ddr4", 5000, 1250)])
+def test_a_controller_that_takes_too_long_is_told_by_its_own_key(cli: Cli, kind: str, ns: int, most: int) -> None:
     said = cli.refuses("run", "intel", "queue", "--set", f"memory.kind={kind}", "--set", f"memory.ddr.controller_ns={ns}")
-    assert f"memory.ddr.controller_ns = {ns}: {clocks} clocks; give at most 1000" in said
+    assert said.endswith(f"memory.ddr.controller_ns = {ns}: give at most {most}")
 
 
 def test_shares_of_reads_may_come_one_by_one() -> None:

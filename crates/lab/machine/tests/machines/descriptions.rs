@@ -1,6 +1,6 @@
 //! Bad input gets one clear message that names file, line, key and what is accepted.
 
-use machine::{Description, Fidelity, PRESETS, STATISTICS, WorkloadDescription, run};
+use machine::{Description, Fidelity, PRESETS, RunOptions, STATISTICS, WorkloadDescription, run};
 use proptest::prelude::*;
 
 fn refused(text: &str) -> String {
@@ -83,4 +83,33 @@ proptest! {
     fn any_table_is_read_or_refused(key in "(cpu|l1|memory|ordering|wires)\\.[a-z_.]{1,20}", value in "[-0-9a-z.\" ]{0,12}") {
         _ = Description::parse("mine", "mine.toml", &format!("{key} = {value}\n"));
     }
+}
+
+#[test]
+fn what_is_no_time_of_a_channel_or_no_flash_is_refused_with_the_key_and_a_value_that_is() {
+    let refused = |machine: &str, sets: &[(&str, &str)]| {
+        let mut machine = Description::preset(machine).unwrap();
+        sets.iter().for_each(|(key, value)| machine.set(key, value).unwrap());
+        machine.check().err().map(|e| e.to_string())
+    };
+    for (refresh, least) in [("all-banks", 406), ("same-bank", 1927)] {
+        let with = |ns: u64| {
+            let sets = [("memory.ddr5.refresh", refresh), ("memory.ddr5.trefi_ns", &ns.to_string())];
+            refused("ddr5", &sets)
+        };
+        for ns in [1, least - 1] {
+            let text = format!("memory.ddr5.trefi_ns = {ns}: give at least {least}");
+            assert_eq!(with(ns), Some(text), "{refresh}");
+        }
+        assert_eq!([least, 100_000].map(with), [None, None], "{refresh}");
+    }
+    let rare = [("memory.kind", "ddr4"), ("memory.refresh.trefi_ns", "100000")];
+    let length = |ns| refused("intel", &[rare[0], rare[1], ("memory.refresh.trfc_ns", ns)]);
+    assert_eq!(length("50000"), Some("memory.refresh.trfc_ns = 50000: give at most 20480".into()));
+    assert_eq!(length("20480"), None);
+    let mut machine = Description::preset("cmmh").unwrap();
+    machine.set("nand.dies", "1").unwrap();
+    let ran = run(&machine, &WorkloadDescription::named("queue").unwrap(), &RunOptions::default());
+    let text = ran.err().map(|e| e.to_string());
+    assert_eq!(text, Some("nand.dies = 1: accepted are 6 (one a channel) to 4096".into()));
 }

@@ -157,11 +157,8 @@ pub(crate) fn controller_clocks(s: &Settings, spec: &Spec) -> Result<u64, String
     let takes = ControllerParameters::from_settings(s).controller_ns;
     let clocks = spec.clocks(takes);
     if clocks > Spec::MOST_CONTROLLER {
-        let most = Spec::MOST_CONTROLLER;
-        return Err(format!(
-            "memory.ddr.controller_ns = {}: {clocks} clocks; give at most {most}",
-            takes.as_ns()
-        ));
+        let most = Spec::MOST_CONTROLLER * spec.clock_ps / 1000;
+        return Err(format!("memory.ddr.controller_ns = {}: give at most {most}", takes.as_ns()));
     }
     Ok(clocks)
 }
@@ -187,6 +184,10 @@ pub fn refreshed(s: &Settings, dram: &Spec) -> Result<Spec, String> {
             "memory.refresh.trfc_ns = {}: these devices need at least {needs} (memory.ddr.density_gbit)",
             trfc.as_ns()
         ));
+    }
+    if host.rfc > host.longest_refresh() {
+        let most = host.longest_refresh() * host.clock_ps / 1000;
+        return Err(format!("memory.refresh.trfc_ns = {}: give at most {most}", trfc.as_ns()));
     }
     host.check().map_err(|e| format!("memory.refresh: {e}"))?;
     Ok(host)

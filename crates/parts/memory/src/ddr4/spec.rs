@@ -215,8 +215,18 @@ impl Spec {
     }
 
     /// A REFRESH waits for PRECHARGE, something has to fit between two of them, and waits are counted in 15 bits.
-    fn longest_refresh(&self) -> u64 {
-        self.refi.saturating_sub(self.ras + 2 * self.rp + self.wr + self.cl).min(16_384)
+    pub(crate) fn longest_refresh(&self) -> u64 {
+        self.refi.saturating_sub(self.around_refresh()).min(16_384)
+    }
+
+    /// Clocks between refreshes beside the refresh.
+    fn around_refresh(&self) -> u64 {
+        self.ras + 2 * self.rp + self.wr + self.cl
+    }
+
+    /// The least clocks between refreshes that leave room for everything else.
+    pub(crate) fn least_refresh_interval(&self) -> u64 {
+        self.rfc + self.around_refresh()
     }
 
     fn most_ranks(&self) -> usize {

@@ -88,8 +88,11 @@ pub fn sub_channel(s: &Settings) -> Result<Spec, String> {
     if spec.ranks > 2 {
         return Err(format!("memory.ddr.ranks = {}: a channel of DDR5 takes 1 or 2", spec.ranks));
     }
-    if let Err(why) = spec.check() {
-        return Err(format!("memory.ddr5.trefi_ns = {}: {why}", ddr5.trefi_ns.as_ns()));
+    if spec.refi < spec.least_refresh_interval() {
+        let least = spec.least_refresh_interval() * spec.clock_ps * refresh.shares();
+        let (given, least) = (ddr5.trefi_ns.as_ns(), least.div_ceil(1000));
+        return Err(format!("memory.ddr5.trefi_ns = {given}: give at least {least}"));
     }
+    spec.check().map_err(|e| format!("memory.ddr5: {e}"))?;
     Ok(spec)
 }

@@ -50,6 +50,16 @@ pub enum Refresh {
     SameBank,
 }
 
+impl Refresh {
+    /// How many there are in the time in which all banks are refreshed.
+    pub(crate) fn shares(self) -> u64 {
+        match self {
+            Refresh::AllBanks => 1,
+            Refresh::SameBank => 2 * BANKS_OF_GROUP,
+        }
+    }
+}
+
 /// `spec` with devices of 16 or 32 Gb, each row of which is refreshed in the time that `refi` between refreshes of all banks
 /// gives it.
 ///
@@ -62,12 +72,12 @@ pub fn with(spec: Spec, gigabits: u64, refresh: Refresh, refi: Dur) -> Result<Sp
         _ => return Err(format!("a density of {gigabits} Gb: 16 or 32 are known")),
     };
     let clocks = |ns| rounded(&spec, Dur::ns(ns));
-    let (rfc, same_bank, shorter) = match refresh {
-        Refresh::AllBanks => (clocks(all_ns), None, 1),
-        Refresh::SameBank => (clocks(same_ns), Some(clocks(30)), 2 * BANKS_OF_GROUP),
+    let (rfc, same_bank) = match refresh {
+        Refresh::AllBanks => (clocks(all_ns), None),
+        Refresh::SameBank => (clocks(same_ns), Some(clocks(30))),
     };
     // On average no further apart than that.
-    Ok(Spec { rows, rfc, same_bank, refi: refi.as_ps() / shorter / spec.clock_ps, ..spec })
+    Ok(Spec { rows, rfc, same_bank, refi: refi.as_ps() / refresh.shares() / spec.clock_ps, ..spec })
 }
 
 /// Banks of a group.

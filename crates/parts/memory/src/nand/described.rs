@@ -12,10 +12,10 @@ const RESERVE: u64 = 4;
 /// # Errors
 /// The key that is impossible, and its bound.
 pub fn flash(s: &Settings, pages: u32) -> Result<Ftl<Timed>, String> {
-    let named = |e: String| format!("nand: {e}");
     let geometry = geometry(s, pages.into());
     let bad = factory_bad(geometry.blocks, s.number("nand.bad_blocks") as u32);
-    let flash = Timed::new(Array::new(geometry, errors(s), &bad), media(s)).map_err(named)?;
+    let flash = Timed::new(Array::new(geometry, errors(s), &bad), media(s));
+    let flash = flash.map_err(|e| format!("nand.{e}"))?;
     let spec = FtlSpec {
         geometry,
         host_pages: pages,
@@ -23,7 +23,7 @@ pub fn flash(s: &Settings, pages: u32) -> Result<Ftl<Timed>, String> {
         reserve: RESERVE as u32,
         level_above: s.number("nand.level_above") as u32,
     };
-    Ftl::new(spec, flash, &bad).map_err(named)
+    Ftl::new(spec, flash, &bad).map_err(|e| format!("nand: {e}"))
 }
 
 fn geometry(s: &Settings, pages: u64) -> Geometry {
