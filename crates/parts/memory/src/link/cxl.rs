@@ -51,9 +51,9 @@ pub struct CxlParameters {
     /// lanes
     #[param(default = "8", source = "datasheet: expanders of one device have eight")]
     pub lanes: Lanes,
-    /// reads that the device has on their way at once: credits of requests
+    /// reads on their way at once, until their data is back: credits of requests
     #[param(
-        default = "48",
+        default = "58",
         source = "fitted to hardware.cxl.reads: what a link of eight lanes leaves unused",
         min = 1,
         max = 1024

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Modelled: flits of slots ([`cxl`], [`socket`]). Both directions at the rate that lanes and transfers give, with what the encoding
-//! takes; messages share flits, and wait for those before them. Reads that the device has on their way at once, by credits. A time
-//! for each port, and for each switch. Commands to near-data devices, which take as many slots as a line. Lines that an agent recalls
+//! takes; messages share flits, and wait for those before them. Reads on their way at once, by credits, which are back with the data. A
+//! time for each port, and for each switch. Commands to near-data devices, which take as many slots as a line. Lines that an agent recalls
 //! from the host. To the other socket: a line that is written without having been read (a non-temporal store) is claimed first, and
 //! memory is written where the line's directory lies in it.
 //!
@@ -60,6 +60,10 @@ pub struct MemoryLink {
     claims: Claims,
     directory: Option<Directory>,
     reading: Vec<Reading>,
+    /// When credits of reads that the device has answered are back at the host, in this order.
+    credits: VecDeque<Time>,
+    /// When the first of them is waited for.
+    wakes_at: Time,
     stats: Counts,
 }
 
@@ -84,6 +88,8 @@ impl MemoryLink {
             claims: Claims::default(),
             directory: spec.home.filter(|home| home.keeps_directory).map(|_| Directory::default()),
             reading: Vec::with_capacity(spec.requests),
+            credits: VecDeque::with_capacity(spec.requests),
+            wakes_at: Time::NEVER,
             stats: Counts::default(),
         }
     }
@@ -96,14 +102,34 @@ impl MemoryLink {
     /// From the host.
     fn down(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
         let waits = if matches!(msg, Msg::Read { .. }) {
-            self.reading.len() >= self.spec.requests || !self.waiting.is_empty()
+            !self.has_credit(now) || !self.waiting.is_empty()
         } else {
             line_of(&msg).is_some_and(|line| self.waiting.iter().any(|(_, _, m)| line_of(m) == Some(line)))
         };
         if waits || self.is_claimed(&msg) {
             self.waiting.push_back((now, port, msg));
+            self.wait_for_credit(out);
         } else {
             self.pass(now, port, msg, out);
+        }
+    }
+
+    /// Whether another read may go: of each before it that is on its way, or whose data is, the credit is not back.
+    fn has_credit(&mut self, now: Time) -> bool {
+        while self.credits.front().is_some_and(|back| *back <= now) {
+            self.credits.pop_front();
+        }
+        self.reading.len() + self.credits.len() < self.spec.requests
+    }
+
+    /// Looks again when the next credit is back, where anything waits.
+    fn wait_for_credit(&mut self, out: &mut Out<'_, Msg>) {
+        if let Some(back) = self.credits.front().copied()
+            && !self.waiting.is_empty()
+            && back < self.wakes_at
+        {
+            self.wakes_at = back;
+            out.wake(back, Msg::Wake);
         }
     }
 
@@ -171,24 +197,26 @@ impl MemoryLink {
     fn up(&mut self, now: Time, port: u8, msg: Msg, out: &mut Out<'_, Msg>) {
         let reply = if let Msg::ReadReply { line, .. } = msg { Some(line) } else { None };
         let sent = self.up.send(now, self.slots(&msg));
-        out.send_at(sent + self.spec.way, PortId(port), msg);
+        let here = sent + self.spec.way;
+        out.send_at(here, PortId(port), msg);
         let Some(line) = reply else { return };
         self.stats.up += sent.since(now);
         self.stats.ports += self.spec.way;
         if let Some(index) = self.reading.iter().position(|r| r.line == line) {
             let reading = self.reading.remove(index);
             self.stats.device += now.since(reading.there);
+            self.credits.push_back(here);
             self.give(now, line, reading.port, out);
         }
-        self.pass_waiting(now, out);
+        self.wait_for_credit(out);
     }
 
     /// A credit has come back, or a line: what waited longest goes, and with it what is behind it and no longer waits.
     fn pass_waiting(&mut self, now: Time, out: &mut Out<'_, Msg>) {
         while let Some((since, port, msg)) = self.waiting.front().copied() {
             let is_read = matches!(msg, Msg::Read { .. });
-            if is_read && self.reading.len() >= self.spec.requests || self.is_claimed(&msg) {
-                return;
+            if is_read && !self.has_credit(now) || self.is_claimed(&msg) {
+                break;
             }
             self.waiting.pop_front();
             if is_read {
@@ -196,6 +224,7 @@ impl MemoryLink {
             }
             self.pass(now, port, msg, out);
         }
+        self.wait_for_credit(out);
     }
 
     /// Slots that a message takes beside its header.
@@ -224,6 +253,9 @@ fn line_of(msg: &Msg) -> Option<Line> {
 impl Device<Msg> for MemoryLink {
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         if port == PortId::TIMER {
+            if now >= self.wakes_at {
+                self.wakes_at = Time::NEVER;
+            }
             return self.go_on(now, out);
         }
         let (own, commands) = (usize::from(port.0), self.controllers * (1 + self.ups));

@@ -51,7 +51,7 @@ pub struct SocketParameters {
         max = 4
     )]
     pub links: usize,
-    /// reads that the other socket has on their way at once over each link
+    /// reads on their way at once over each link, until their data is back
     #[param(default = "64", source = "open 32..128: not published, half to twice", min = 1, max = 1024)]
     pub requests: usize,
     /// time in a port, one way; a message passes two

@@ -10,7 +10,7 @@ pub struct LinkSpec {
     pub flit: Dur,
     /// What a flit holds.
     pub format: Format,
-    /// Reads that the device has on their way at once.
+    /// Reads on their way at once, until their data is back.
     pub requests: usize,
     /// Ports and switches, one way.
     pub way: Dur,

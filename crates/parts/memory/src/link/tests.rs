@@ -120,7 +120,7 @@ fn a_read_crosses_ports_and_flits_both_ways_and_comes_not_before() {
 }
 
 #[test]
-fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
+fn credits_bound_what_is_on_its_way_and_the_wires_what_comes_back() {
     let spec = of_cxl(4);
     let (found, most, tally) = replies(spec, 64);
     assert_eq!((found.len(), most), (64, 4));
@@ -131,6 +131,20 @@ fn credits_bound_what_the_device_has_and_the_wires_what_comes_back() {
     let time = found.last().unwrap().since(found[0]).as_ns();
     let rate = 599.0 * 64.0 / time;
     assert!((22.1..22.3).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_credit_is_back_with_its_data_and_not_before() {
+    let spec = of_cxl(1);
+    let (found, most, tally) = replies(spec, 3);
+    // Three wires and those beyond them, ports both ways, the device and three flits, one read after the other.
+    let each = Dur::ns(2 + 80 + 50) + FLIT * 3;
+    let first = Time::ZERO + each + Dur::ns(2);
+    assert_eq!((found, most), (vec![first, first + each, first + each * 2], 1));
+    assert!((tally.number("cxl.credit_time") - (each * 3).as_ns()).abs() < 1e-6);
+    // What the ports take lengthens the way, and with it how long a credit is out.
+    let (found, ..) = replies(LinkSpec { way: Dur::ns(1000), ..spec }, 2);
+    assert!(found[1].since(found[0]) >= Dur::ns(2050));
 }
 
 /// What reaches a device that answers nothing, behind a link with one credit, in its order: port and line.
