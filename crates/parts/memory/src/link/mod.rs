@@ -116,14 +116,20 @@ impl MemoryLink {
 
     /// Whether another read may go: of each before it that is on its way, or whose data is, the credit is not back.
     fn has_credit(&mut self, now: Time) -> bool {
+        self.take_credits(now);
+        self.reading.len() + self.credits.len() < self.spec.requests
+    }
+
+    /// Credits that are back by now.
+    fn take_credits(&mut self, now: Time) {
         while self.credits.front().is_some_and(|back| *back <= now) {
             self.credits.pop_front();
         }
-        self.reading.len() + self.credits.len() < self.spec.requests
     }
 
     /// Looks again when the next credit is back, where anything waits.
     fn wait_for_credit(&mut self, out: &mut Out<'_, Msg>) {
+        self.take_credits(out.now());
         if let Some(back) = self.credits.front().copied()
             && !self.waiting.is_empty()
             && back < self.wakes_at

@@ -107,17 +107,25 @@ fn what_is_said_of_a_line_that_is_claimed_comes_after_its_write() {
 /// Writes of a line's state that come to a memory, when, while the host does these things one after the other; memory answers a read
 /// 50 ns after it has come.
 fn kept(sent: &[Msg]) -> Vec<Time> {
+    let times = (0..).map(|n| Time::ZERO + Dur::ns(1000) * n);
+    kept_at(&times.zip(sent.iter().copied()).collect::<Vec<_>>())
+}
+
+/// The same of things at these times.
+fn kept_at(sent: &[(Time, Msg)]) -> Vec<Time> {
     let to = |node, port| Link { to: NodeId(node), port, latency: WIRE };
     let of_link = vec![to(2, PortId(0)), to(0, PortId(0))];
     let links = vec![vec![to(1, PortId(0))], of_link, vec![to(1, ALONE.up(0))]];
     let mut engine: Engine<Msg> = Engine::new(links, 0, Mode::Fast, Dur::ZERO);
     let mut link =
         MemoryLink::new(preset("memory.socket.directory", "memory"), ALONE.controllers, ALONE.cores);
-    for (n, msg) in sent.iter().enumerate() {
-        engine.out(NodeId(0), Time::ZERO).send(PortId(0), Dur::ns(1000) * n as u64, *msg);
+    for (at, msg) in sent {
+        engine.out(NodeId(0), Time::ZERO).send_at(*at, PortId(0), *msg);
     }
-    let (mut msg, mut found) = (Msg::Wake, Vec::new());
+    let (mut msg, mut found, mut left) = (Msg::Wake, Vec::new(), 1000);
     while let Some((now, node, port)) = engine.next(&mut msg) {
+        left -= 1;
+        assert!(left > 0, "it looks again and again");
         if node.0 == 1 {
             link.on(now, port, &msg, &mut engine.out(node, now));
         } else if let (2, Msg::Read { line }) = (node.0, msg) {
@@ -141,6 +149,13 @@ fn memory_is_written_when_a_line_is_given_away_and_not_when_it_is_read_again() {
     assert_eq!(kept(&[read]), [there + Dur::ns(50) + WIRE * 2]);
     assert_eq!(kept(&[read, read]).len(), 1);
     assert_eq!(kept(&[read, write(0, true), read]).len(), 2, "it had come back");
+}
+
+#[test]
+fn what_waits_for_a_claim_does_not_wait_for_a_credit_that_is_back() {
+    let later = Time::ZERO + Dur::ns(1000);
+    let sent = [(Time::ZERO, Msg::Read { line: line(1) }), (later, write(0, false)), (later, write(0, true))];
+    assert_eq!(kept_at(&sent).len(), 2, "both lines are given away");
 }
 
 #[test]
