@@ -182,7 +182,7 @@ def test_children_signals_and_replaced_programs_are_survived(cli: Cli) -> None:
 def test_the_binary_log_has_the_same_pages(cli: Cli) -> None:
     dirty = Dirty(cli, "--interval", 600, "--out", "t.ktracker", "--quiet")
     dirty.say("s")
-    assert dirty.stop_tracker() == ""
+    assert "over all windows" in dirty.stop_tracker()
     dirty.end()
     words = struct.unpack(f"<{(cli.folder / 't.ktracker').stat().st_size // 8}Q", (cli.folder / "t.ktracker").read_bytes())
     assert words[0] == 0

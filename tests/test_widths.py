@@ -25,7 +25,7 @@ COMMANDS = [
     "compare redis-mem --on unified,amf --explain", "compare trace:bug.cpt --on intel,eadr --explain",
     f"compare queue --on intel,asap-rp --bands {SHORT}",
     "crash intel hashmap --set workload.bug=token-before-data --points 40", "crash nvdimmc-poc fio --points 20 --set nvdimm.battery_uj=0", BUG,
-    "curve intel --reads 75 --set workload.operations=20", f"holdup bbb queue {SHORT}", "diff fast slow --all",
+    "curve intel --reads 75 --set workload.operations=100", f"holdup bbb queue {SHORT}", "diff fast slow --all",
     "litmus", "explore list", "explore nearpm --states 500", "explore asap --mutant list", "explore asap --mutant skip-delay",
     "sweep c.toml", "record --out again.cpt -- ./bug again.pm 2 5", "trace info bug.cpt", "trace head bug.cpt", "trace convert bug.cpt bug.parquet", TRACK,
     "completions bash", "man --out pages",

@@ -6,7 +6,7 @@ use params::Statistics;
 #[derive(Statistics)]
 #[statistics(prefix = "throughput")]
 pub(crate) struct Throughput {
-    /// operations of the workload a simulated second, but those that failed
+    /// operations a simulated second, but those that failed
     #[stat(unit = "1/s")]
     pub(crate) operations_per_second: f64,
     /// bytes that the program moves a simulated second; where it counts none, bytes written to the
