@@ -378,20 +378,31 @@ pub trait ControllerOrdering {
     /// The shared cache evicts a changed line.
     fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted;
 
-    /// The latest value of a line whose eviction is held.
-    fn held(&self, line: Line) -> Option<Block>;
+    /// The latest value of a line whose eviction is held; of one that holds none, this and what follows stay as they are.
+    fn held(&self, line: Line) -> Option<Block> {
+        let _ = line;
+        None
+    }
 
     /// Every held eviction.
-    fn each_held(&self, visit: &mut dyn FnMut(&LineWrite));
+    fn each_held(&self, visit: &mut dyn FnMut(&LineWrite)) {
+        let _ = visit;
+    }
 
     /// Filling of the recovery table.
-    fn level(&self) -> usize;
+    fn level(&self) -> usize {
+        0
+    }
 
     /// Undo records, which a power failure writes back.
-    fn undo_level(&self) -> usize;
+    fn undo_level(&self) -> usize {
+        0
+    }
 
     /// The power fails: puts the image into the state that this controller leaves.
-    fn power_fail(&self, image: &mut Image);
+    fn power_fail(&self, image: &mut Image) {
+        let _ = image;
+    }
 
     /// The records that it keeps, where it keeps any.
     fn records(&self) -> Option<Records> {

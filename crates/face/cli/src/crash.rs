@@ -100,15 +100,19 @@ pub(crate) fn some_points(args: &CrashArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Options that say something of recordings only.
-fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
-    let given = [
+/// Options that say something of recordings only, and whether each was given.
+pub(crate) fn of_recordings(args: &CrashArgs) -> [(&'static str, bool); 4] {
+    [
         ("--file", args.file.is_some()),
         ("--after", args.after.is_some()),
         ("--beside", args.beside.is_some()),
         ("--accept-unseen", args.accept_unseen),
-    ];
-    match given.iter().find(|(_, given)| *given) {
+    ]
+}
+
+/// Refuses them.
+fn no_recording(args: &CrashArgs) -> Result<(), Failure> {
+    match of_recordings(args).iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => {
             Err(Failure::BadInput(format!("{option} is for recorded programs (trace:FILE)")))

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
-use crate::crash::some_points;
+use crate::crash::{of_recordings, some_points};
 use crate::crash_lab::Lab;
 use crate::crash_options::every;
 use crate::output;
@@ -56,17 +56,13 @@ pub(crate) fn lab(
 
 /// Options that have nothing to say of hosts.
 fn refused(args: &CrashArgs) -> Result<(), Failure> {
-    let given = [
-        ("--file", args.file.is_some()),
-        ("--after", args.after.is_some()),
-        ("--beside", args.beside.is_some()),
-        ("--accept-unseen", args.accept_unseen),
+    let others = [
         ("--check", args.check.is_some()),
         ("--model", args.model.is_some()),
         ("--replay", args.replay.is_some()),
         ("--resume", args.resume),
     ];
-    match given.iter().find(|(_, given)| *given) {
+    match of_recordings(args).iter().chain(&others).find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => Err(Failure::BadInput(format!(
             "{option}: does nothing on {}: what several hosts leave is what their device holds (shared.persistent_flush), in one run",

@@ -119,14 +119,17 @@ pub(crate) fn remarks(recorded: &Recorded<'_>) -> Vec<String> {
 /// A check that fails where no power fails says nothing of power failures.
 pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) -> Failure {
     let gaps: Vec<&Gap> = recorded.facts.gaps.iter().collect();
-    let lacks = recorded.lacks().map_or(String::new(), |(folder, first)| {
-        let folder = folder.display();
-        format!("; what it only read, as {first} perhaps, is not in {{folder}} without --beside {folder}")
-    });
+    let lacks = || {
+        recorded.lacks().map_or(String::new(), |(folder, first)| {
+            let folder = folder.display();
+            format!("; what it only read, as {first} perhaps, is not in {{folder}} without --beside {folder}")
+        })
+    };
     let seen = if gaps.is_empty() {
         format!(
             ". The recording says of nothing that it was not seen: try the command on the files as the program left \
-             them{lacks}"
+             them{}",
+            lacks()
         )
     } else {
         format!(". Not seen:{}", list(recorded, &gaps))

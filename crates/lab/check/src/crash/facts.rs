@@ -86,8 +86,6 @@ struct Reader<'a> {
     facts: Facts,
     /// For each thread: files of which it flushed something, or stored past the caches, since its last fence.
     flushed: Vec<BTreeSet<u32>>,
-    /// Files that were made without a name, and have none yet.
-    nameless: BTreeSet<u32>,
     /// Files that were given a name.
     linked: BTreeSet<u32>,
     /// Records of each thread so far, and of all.
@@ -104,7 +102,6 @@ impl Facts {
             space: Space::new(),
             facts: Facts::default(),
             flushed: vec![BTreeSet::new(); recording.threads()],
-            nameless: about.files.keys().copied().filter(|n| about.is_made_nameless(*n)).collect(),
             linked: BTreeSet::new(),
             records: vec![0; recording.threads()],
             order: 0,
@@ -246,9 +243,6 @@ impl Reader<'_> {
     }
 
     fn is_there(&mut self, file: u32, thread: usize) {
-        if self.nameless.contains(&file) {
-            return;
-        }
         let now = self.now(thread);
         self.file(file).there.get_or_insert(now);
     }
@@ -267,12 +261,9 @@ impl Reader<'_> {
         if let Some(Call::Msync | Call::Fdatasync | Call::Fsync | Call::Sync | Call::SyncFolder) = call {
             self.facts.syncs += 1;
             let now = self.now(thread);
-            for (_, file) in self.facts.files.iter_mut().filter(|(n, _)| !self.nameless.contains(n)) {
-                file.there.get_or_insert(now);
-            }
+            self.facts.files.values_mut().for_each(|file| _ = file.there.get_or_insert(now));
         }
         if let (Some(Call::Link), Some((file, _))) = (call, place) {
-            self.nameless.remove(&file);
             self.links(file, r.value >> 8);
         }
         match call.map(Call::syncs) {
@@ -292,7 +283,7 @@ impl Reader<'_> {
     fn links(&mut self, file: u32, name: u64) {
         let name = self.about.names.get(&name);
         let is_own = self.about.files.get(&file).is_some_and(|f| f.bytes == 0 && Some(&f.path) == name);
-        if self.linked.insert(file) && is_own {
+        if self.linked.insert(file) && (is_own || self.about.is_made_nameless(file)) {
             self.file(file).there = None;
         }
     }

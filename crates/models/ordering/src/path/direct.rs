@@ -2,8 +2,7 @@
 
 use super::DropStats;
 use protocol::{
-    Accepted, Block, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, Line, LineWrite, Retired,
-    StatSink,
+    Accepted, ControllerOrdering, EpochId, Evicted, FlushRequest, Image, LineWrite, Retired, StatSink,
 };
 
 /// Writes what is flushed.
@@ -25,22 +24,6 @@ impl ControllerOrdering for Direct {
         self.stale_drops += u64::from(image.read(write.line) != write.data);
         Evicted::Dropped
     }
-
-    fn held(&self, _: Line) -> Option<Block> {
-        None
-    }
-
-    fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
-
-    fn level(&self) -> usize {
-        0
-    }
-
-    fn undo_level(&self) -> usize {
-        0
-    }
-
-    fn power_fail(&self, _: &mut Image) {}
 
     fn stats(&self, sink: &mut dyn StatSink) {
         DropStats { stale_drops: self.stale_drops }.hand_up(sink);

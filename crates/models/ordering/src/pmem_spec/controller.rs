@@ -158,14 +158,6 @@ impl ControllerOrdering for SpeculationBuffer {
         }
     }
 
-    fn level(&self) -> usize {
-        0
-    }
-
-    fn undo_level(&self) -> usize {
-        0
-    }
-
     /// What has not been accepted is lost.
     fn power_fail(&self, _: &mut Image) {}
 

@@ -1,8 +1,6 @@
 //! A controller's side without a persist path.
 
-use protocol::{
-    Accepted, Block, ControllerOrdering, Evicted, FlushRequest, Image, Line, LineWrite, Retired, StatSink,
-};
+use protocol::{Accepted, ControllerOrdering, Evicted, FlushRequest, Image, LineWrite, Retired, StatSink};
 
 /// The controller side of a machine without a persist path: what is evicted is written.
 #[derive(Clone, Copy, Debug, Default, Hash)]
@@ -20,22 +18,6 @@ impl ControllerOrdering for PassThrough {
         image.write(write.line, &write.data, write.mask);
         Evicted::Written
     }
-
-    fn held(&self, _: Line) -> Option<Block> {
-        None
-    }
-
-    fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
-
-    fn level(&self) -> usize {
-        0
-    }
-
-    fn undo_level(&self) -> usize {
-        0
-    }
-
-    fn power_fail(&self, _: &mut Image) {}
 
     fn stats(&self, _: &mut dyn StatSink) {}
 }

@@ -5,8 +5,8 @@ use super::{
 };
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{
-    Accepted, Among, Block, Clocks, ControllerOrdering, EpochTag, Evicted, FlushRequest, Image, Line,
-    LineWrite, Mask, Msg, Node, PM_BASE, PostCrash, Retired, StatSink, View, line_of, ports,
+    Accepted, Among, Clocks, ControllerOrdering, EpochTag, Evicted, FlushRequest, Image, Line, LineWrite,
+    Mask, Msg, Node, PM_BASE, PostCrash, Retired, StatSink, View, line_of, ports,
 };
 use units::{Dur, Time};
 
@@ -129,22 +129,6 @@ impl ControllerOrdering for AtOnce {
     fn evict(&mut self, write: &LineWrite, image: &mut Image) -> Evicted {
         PassThrough.evict(write, image)
     }
-
-    fn held(&self, _: Line) -> Option<Block> {
-        None
-    }
-
-    fn each_held(&self, _: &mut dyn FnMut(&LineWrite)) {}
-
-    fn level(&self) -> usize {
-        0
-    }
-
-    fn undo_level(&self) -> usize {
-        0
-    }
-
-    fn power_fail(&self, _: &mut Image) {}
 
     fn stats(&self, _: &mut dyn StatSink) {}
 }
