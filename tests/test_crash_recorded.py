@@ -309,3 +309,33 @@ def test_files_that_a_program_only_read_are_given_beside(cli: Cli) -> None:
     again = cp.crash("intel", f"trace:{cli.folder}/t.cpt", check=check, beside=cli.folder / "d", points=3)
     assert not again.findings
     assert "--beside absent" in cli.refuses("crash", "intel", "trace:t.cpt", "--check", check, "--beside", "absent")
+
+
+SAVES = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    int fd = open("setting", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    if (write(fd, "new", 3) != 3) return 1;
+    return fsync(fd);
+}
+"""
+
+
+def test_a_file_that_is_emptied_is_judged_from_the_start_where_that_is_asked(cli: Cli) -> None:
+    (cli.folder / "p.c").write_text(SAVES)
+    cli("cc", "p.c", "-o", "p")
+    crash = ["crash", "intel", "trace:t.cpt", "--check", "grep -qx 'old\\|new' {image}"]
+    (cli.folder / "setting").write_text("old")
+    cli("record", "--quiet", "--out", "t.cpt", "--", "./p")
+    made_anew = cli.run(*crash)
+    assert made_anew.returncode == 0 and "--from-start has the power fail" in made_anew.stdout
+    found = json.loads(cli.run(*crash, "--from-start", "--format", "json").stdout)
+    assert not found["clean"] and found["recording"]["from_the_start"] and not found["recording"]["emptied"]
+    with pytest.raises(cp.ConfigError, match="one of after and from_start"):
+        cp.crash("intel", f"trace:{cli.folder}/t.cpt", check="true", after=1, from_start=True)
+    # Where nothing was there before, the check has to take that.
+    (cli.folder / "setting").unlink()
+    cli("record", "--quiet", "--out", "t.cpt", "--", "./p")
+    assert "--from-start: what the program found does not satisfy the check" in cli.refuses(*crash, "--from-start")
+    assert cli.run(*crash[:-1], "! test -e {image} || grep -qx new {image}", "--from-start").returncode == 1

@@ -81,7 +81,8 @@ def test_verdicts_are_the_truth(cli: Cli, name: str) -> None:
     check = f"PMEM_IS_PMEM_FORCE=1 {cli.folder}/{name} --check {image} {{acknowledged}}"
     wrong = []
     for model, machine in MODELS.items():
-        done = cli.run("crash", machine[0], "trace:t.cpt", *machine[1:], "--check", check, *FEW.get(truth.get("library"), []), "--format", "json")
+        options = [*FEW.get(truth.get("library"), []), *truth.get("options", [])]
+        done = cli.run("crash", machine[0], "trace:t.cpt", *machine[1:], "--check", check, *options, "--format", "json")
         verdict = BY_CODE.get(done.returncode, f"exit code {done.returncode}")
         if verdict not in accepted(truth, model):
             wrong.append(f"{model}: {verdict}, not {accepted(truth, model)}\n{done.stdout[:3000]}\n{done.stderr}")

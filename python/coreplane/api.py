@@ -127,6 +127,7 @@ def crash(
     check: str | None = None,
     file: str | None = None,
     after: int | None = None,
+    from_start: bool = False,
     beside: str | os.PathLike[str] | None = None,
     accept_unseen: bool = False,
     model: str | None = None,
@@ -144,19 +145,20 @@ def crash(
     The power fails ``at`` a time ("12.5 us"), after ``every`` so many writes that reach the controllers (100 unless said), or at
     ``all`` events; and at up to ``points`` points of the persistency ``model``, with up to ``images`` images each. A recording
     needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files,
-    and with those of the folder ``beside`` that the program only read.
+    and with those of the folder ``beside`` that the program only read. The power fails once the file is there to stay, or ``after`` a mark; ``from_start``
+    has it fail while the program makes the file, too.
     Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result (not of a ``replay``), and while the search
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
-    flags(all=all, accept_unseen=accept_unseen, resume=resume)
+    flags(all=all, from_start=from_start, accept_unseen=accept_unseen, resume=resume)
     counts(every=every, points=points, images=images)
     counts(0, after=after)
     seconds(time_limit=time_limit, minimise_seconds=minimise_seconds)
     texts(check=check, file=file, model=model, replay=replay)
     of = workload_of(workload)
     accept(at is None or isinstance(at, str), f"at is one instant as text, such as \"12.5 us\", not {at!r}")
-    how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "accept_unseen": accept_unseen, "model": model}
-    how |= {"points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
+    how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "model": model}
+    how |= {"from_start": from_start, "accept_unseen": accept_unseen, "points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
     if resume and out is None:
         raise _core.ConfigError("resume: give out, the folder of the search that was interrupted")
     how |= {"out": None if out is None else os.fspath(out), "resume": resume, "beside": None if beside is None else os.fspath(beside)}

@@ -179,6 +179,9 @@ pub(crate) struct CrashArgs {
     /// Only power failures after the recorded program's mark N
     #[arg(long, value_name = "N")]
     pub(crate) after: Option<u64>,
+    /// Power failures from the recorded program's start on, also where it makes the file anew or empties it
+    #[arg(long, conflicts_with = "after")]
+    pub(crate) from_start: bool,
     /// Copy into {folder} what DIR has beside the recorded files: what the program only read
     #[arg(long, value_name = "DIR")]
     pub(crate) beside: Option<PathBuf>,

@@ -209,6 +209,8 @@ pub struct Crash {
     pub file: Option<String>,
     /// Only after this mark of a recording.
     pub after: Option<u64>,
+    /// Power failures from the start on, also where the program makes the file.
+    pub from_start: bool,
     /// A folder of files that the program only read.
     pub beside: Option<PathBuf>,
     /// Go on although a recording does not explain all.
@@ -240,6 +242,9 @@ pub fn crash(machine: &Machine, workload: &Workload, seed: u64, c: Crash) -> Res
     if given.iter().filter(|given| **given).count() > 1 {
         return Err(Failure::BadInput("give one of --at, --every and --all".into()));
     }
+    if c.from_start && c.after.is_some() {
+        return Err(Failure::BadInput("give one of --after and --from-start".into()));
+    }
     let [named] = workload.named.as_slice() else {
         return Err(Failure::BadInput("the power is cut in one recording at a time".into()));
     };
@@ -253,6 +258,7 @@ pub fn crash(machine: &Machine, workload: &Workload, seed: u64, c: Crash) -> Res
         check: c.check,
         file: c.file,
         after: c.after,
+        from_start: c.from_start,
         beside: c.beside,
         accept_unseen: c.accept_unseen,
         model: c.model,

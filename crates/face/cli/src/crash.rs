@@ -101,10 +101,11 @@ pub(crate) fn some_points(args: &CrashArgs) -> Result<(), Failure> {
 }
 
 /// Options that say something of recordings only, and whether each was given.
-pub(crate) fn of_recordings(args: &CrashArgs) -> [(&'static str, bool); 4] {
+pub(crate) fn of_recordings(args: &CrashArgs) -> [(&'static str, bool); 5] {
     [
         ("--file", args.file.is_some()),
         ("--after", args.after.is_some()),
+        ("--from-start", args.from_start),
         ("--beside", args.beside.is_some()),
         ("--accept-unseen", args.accept_unseen),
     ]

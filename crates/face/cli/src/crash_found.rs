@@ -161,6 +161,7 @@ fn identity(args: &CrashArgs, model: Persistency) -> Value {
             json!(args.file),
             json!(args.beside),
             json!(args.after),
+            json!(args.from_start),
             json!(args.accept_unseen),
             json!(args.time_limit)
         ],

@@ -24,6 +24,17 @@ use trace::{About, Recording};
 /// Threads that a machine can run.
 const MOST_THREADS: usize = 64;
 
+/// What becomes of the file that the program found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtFirst {
+    /// There is none, or the check does not hold on it.
+    Fails,
+    /// It was durable, and power may fail from the start.
+    Stays,
+    /// The program makes it anew.
+    Emptied,
+}
+
 /// A recording, its files, and which of them the check is about.
 pub(crate) struct Recorded<'a> {
     about: &'a About,
@@ -37,6 +48,7 @@ pub(crate) struct Recorded<'a> {
     pub(crate) chosen: String,
     /// From where on the power may fail: see [`Facts::begins`].
     begins: Vec<(usize, u64)>,
+    at_first: AtFirst,
     /// Where files lie in a machine's memory.
     layout: Layout,
     /// Files that are none of it, and their paths in the folder.
@@ -68,7 +80,8 @@ pub(crate) fn lab(
         if let Some(text) = &args.replay {
             return replayed(text, &log, &recorded, &external);
         }
-        if recorded.holds_at_first(args, model, &log, &external) {
+        recorded.at_first = recorded.look_at_first(args, model, &log, &external)?;
+        if recorded.at_first == AtFirst::Stays {
             recorded.begins = Vec::new();
             log.begins_at_once();
         } else {
@@ -254,7 +267,18 @@ impl<'a> Recorded<'a> {
         let beside = beside.collect();
         let (number, chosen) = refused::choose(args, &facts, &files, &names)?;
         let begins = facts.begins(&facts.named.bearers(about, &layout, &chosen), args.after);
-        Ok(Recorded { about, facts, files, names, number, chosen, begins, layout, beside })
+        Ok(Recorded {
+            about,
+            facts,
+            files,
+            names,
+            number,
+            chosen,
+            begins,
+            at_first: AtFirst::Fails,
+            layout,
+            beside,
+        })
     }
 
     /// The file of that name that the program found.
@@ -262,13 +286,26 @@ impl<'a> Recorded<'a> {
         log.files.iter().find(|f| f.size > 0 && f.names.contains(&self.chosen)).map(|f| f.number)
     }
 
-    /// Whether the check holds on what the program found, of which the file is a part, and which it does not make anew: then it was
-    /// durable, and power may fail as soon as the program does anything.
-    fn holds_at_first(&self, args: &CrashArgs, model: Persistency, log: &Log, external: &External) -> bool {
+    /// What the program found, of which the file is a part, was durable: where the check holds on it, power may fail as soon as the
+    /// program does anything.
+    fn look_at_first(
+        &self,
+        args: &CrashArgs,
+        model: Persistency,
+        log: &Log,
+        external: &External,
+    ) -> Result<AtFirst, Failure> {
         let first = Tracker::new(log, model);
-        args.after.is_none()
-            && self.found(log).is_some_and(|number| !self.facts.named.empties(number))
-            && external.run(&self.left(&first.candidate(&BTreeMap::new()))).is_ok()
+        let check = || external.run(&self.left(&first.candidate(&BTreeMap::new())));
+        if args.from_start {
+            return check().map(|()| AtFirst::Stays).map_err(|message| refused::from_start(args, &message));
+        }
+        let found = self.found(log).filter(|_| args.after.is_none() && check().is_ok());
+        Ok(match found {
+            None => AtFirst::Fails,
+            Some(number) if self.facts.named.empties(number) => AtFirst::Emptied,
+            Some(_) => AtFirst::Stays,
+        })
     }
 
     /// What a check sees of an image of the model.
@@ -320,6 +357,7 @@ impl<'a> Recorded<'a> {
             "beside": self.beside.len(),
             "after": args.after,
             "from_the_start": self.begins.is_empty(),
+            "emptied": self.at_first == AtFirst::Emptied,
             "marks": self.facts.marks.len(),
             "sources": self.about.sources,
             "remarks": refused::remarks(self),
@@ -351,6 +389,13 @@ impl<'a> Recorded<'a> {
                 quantity::count(external.file_limit)
             ),
         ];
+        if self.at_first == AtFirst::Emptied {
+            notes.push(format!(
+                "the check holds on {} as the program found it, and the program empties it, which counts as making it anew; \
+                 --from-start has the power fail from then on, too",
+                self.shown().display()
+            ));
+        }
         notes.extend(refused::remarks(self));
         notes
     }

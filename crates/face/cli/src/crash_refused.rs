@@ -141,6 +141,12 @@ pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) ->
     no_verdict(args, &why)
 }
 
+/// Power cannot be cut from the start on where the check fails then.
+pub(crate) fn from_start(args: &CrashArgs, message: &str) -> Failure {
+    let why = format!("--from-start: what the program found does not satisfy the check: {message}");
+    no_verdict(args, &why)
+}
+
 /// The recorded path of the file that the check is about.
 pub(crate) fn choose(
     args: &CrashArgs,

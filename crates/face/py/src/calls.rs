@@ -114,9 +114,9 @@ fn compare<'py>(
 
 /// Cuts the power, recovers, checks.
 ///
-/// (machine: Machine, workload: Workload, seed: int, *, at: str | None, every: int | None, all: bool, check: str | None, file: str | None, after: int | None, beside: str | None, accept_unseen: bool, model: str | None, points: int, images: int, time_limit: float, minimise_seconds: float, replay: str | None, out: str | None, resume: bool) -> dict[str, Any]
+/// (machine: Machine, workload: Workload, seed: int, *, at: str | None, every: int | None, all: bool, check: str | None, file: str | None, after: int | None, from_start: bool, beside: str | None, accept_unseen: bool, model: str | None, points: int, images: int, time_limit: float, minimise_seconds: float, replay: str | None, out: str | None, resume: bool) -> dict[str, Any]
 #[pyfunction]
-#[pyo3(signature = (machine, workload, seed, *, at, every, all, check, file, after, beside, accept_unseen, model, points, images, time_limit, minimise_seconds, replay, out, resume))]
+#[pyo3(signature = (machine, workload, seed, *, at, every, all, check, file, after, from_start, beside, accept_unseen, model, points, images, time_limit, minimise_seconds, replay, out, resume))]
 #[expect(clippy::too_many_arguments, reason = "one a keyword of the function in Python")]
 fn crash<'py>(
     py: Python<'py>,
@@ -129,6 +129,7 @@ fn crash<'py>(
     check: Option<String>,
     file: Option<String>,
     after: Option<u64>,
+    from_start: bool,
     beside: Option<PathBuf>,
     accept_unseen: bool,
     model: Option<String>,
@@ -148,6 +149,7 @@ fn crash<'py>(
         check,
         file,
         after,
+        from_start,
         beside,
         accept_unseen,
         model,
