@@ -29,7 +29,6 @@ const TAKEN: u64 = 1 << 63;
 /// A line that leaves the private caches.
 pub(super) struct Victim {
     pub(super) line: Line,
-    pub(super) state: State,
     pub(super) data: Block,
     pub(super) written: EpochId,
     pub(super) released: EpochId,
@@ -162,8 +161,8 @@ impl Caches {
         self.bring_close(line, slot);
     }
 
-    /// Takes a line out of both levels.
-    pub(super) fn remove(&mut self, slot: Slot) -> Victim {
+    /// Takes a line out of both levels. Its bytes are not read: that is a miss of the host's own caches, and most that leave are clean.
+    pub(super) fn remove(&mut self, slot: Slot) {
         let line = self.line(slot).expect("a line leaves a place that it has");
         self.l2_lines.clear(slot);
         self.l2_ages[slot] &= !TAKEN;
@@ -171,9 +170,12 @@ impl Caches {
             self.l1_lines.clear(place);
             self.l1_ages[place] = 0;
         }
+    }
+
+    /// A line as it leaves for the write-back buffer.
+    pub(super) fn victim(&self, slot: Slot) -> Victim {
         Victim {
-            line,
-            state: self.states[slot],
+            line: self.line(slot).expect("a line leaves a place that it has"),
             data: self.data[slot],
             written: self.written[slot],
             released: self.released[slot],
@@ -287,7 +289,8 @@ mod tests {
                 let slot = found.map_or_else(|| {
                     let slot = caches.choose(line, |_, _| false);
                     if let Some(old) = caches.line(slot) {
-                        let victim = caches.remove(slot);
+                        let victim = caches.victim(slot);
+                        caches.remove(slot);
                         assert_eq!(victim.line, old);
                         assert_eq!(victim.data[..8], bytes.remove(&old.0).unwrap_or(0).to_le_bytes());
                     }

@@ -1,6 +1,6 @@
 //! Lines on their way: requests, arrivals, and where the evicted go.
 
-use super::caches::{Caches, Level, Slot, State, Victim};
+use super::caches::{Caches, Level, Slot, State};
 use super::front::{Front, Wait};
 use protocol::{Block, EpochTag, Grant, Line, Msg, Peer};
 use units::{Places, Time};
@@ -75,8 +75,7 @@ impl Front {
         let slot = self.choose_victim(line);
         if self.caches.line(slot).is_some() {
             let waits = self.must_wait(&self.caches, slot);
-            let victim = self.caches.remove(slot);
-            self.evict(at, victim, waits);
+            self.evict(at, slot, waits);
         }
         self.caches.fill(slot, line, State::Modified, &back.data);
         self.caches.set_written(slot, back.written);
@@ -166,8 +165,7 @@ impl Front {
         }
         self.store_misses -= usize::from(self.misses.take(index));
         if evicts {
-            let victim = self.caches.remove(slot);
-            self.evict(now, victim, waits);
+            self.evict(now, slot, waits);
         }
         self.place(slot, present.is_some(), line, data, grant);
         // The first, mostly, and one at the most.
@@ -256,12 +254,16 @@ impl Front {
         })
     }
 
-    fn evict(&mut self, now: Time, victim: Victim, waits: bool) {
+    /// A line leaves the caches: for the write-back buffer where it `waits`, else for the directory. A clean one is dropped.
+    pub(super) fn evict(&mut self, now: Time, slot: Slot, waits: bool) {
         if waits {
-            self.write_back.push(victim);
-        } else if victim.state == State::Modified {
-            self.send(now, Msg::PutM { line: victim.line, data: victim.data });
+            self.write_back.push(self.caches.victim(slot));
+        } else if self.caches.state(slot) == State::Modified
+            && let Some(line) = self.caches.line(slot)
+        {
+            self.send(now, Msg::PutM { line, data: *self.caches.data(slot) });
         }
+        self.caches.remove(slot);
     }
 
     pub(super) fn release_write_backs(&mut self, now: Time) {

@@ -296,10 +296,7 @@ impl Front {
             }
         }
         if let Some(slot) = self.caches.find(line) {
-            let victim = self.caches.remove(slot);
-            if victim.state == State::Modified {
-                self.send(at, Msg::PutM { line: victim.line, data: victim.data });
-            }
+            self.evict(at, slot, false);
         }
         let was_whole = match joins {
             Some(place) => self.combining[place].join(entry),
