@@ -77,6 +77,45 @@ def test_each_process_of_a_fork_has_its_recording(forks: Cli) -> None:
         assert forks.json("run", "intel", f"trace:{child['trace']}", "--no-bands", "--quiet")["time_ns"] > 0
 
 
+#: The parent writes, and its child makes that durable before the parent goes on.
+SYNCS = """
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    int fd = open("f", O_RDWR | O_CREAT, 0600);
+    if (write(fd, "old", 3) != 3 || fsync(fd) || pwrite(fd, "new", 3, 0) != 3) return 1;
+    if (!fork()) _exit(fdatasync(fd));
+    wait(NULL);
+    return pwrite(fd, "more", 4, 0) != 4 || fsync(fd);
+}
+"""
+
+
+def test_there_is_no_verdict_on_a_file_that_another_process_makes_durable(forks: Cli) -> None:
+    (forks.folder / "syncs.c").write_text(SYNCS)
+    by_valgrind = b"coreplane_object" not in (forks.folder / "forks").read_bytes()
+    compile_c(forks, "syncs", "-g", source=forks.folder / "syncs.c") if by_valgrind else forks("cc", "syncs.c", "-o", "syncs")
+    crash = ["crash", "intel", "--check", "true {image}", "--points", 2]
+    parent, child = record(forks, "./syncs")
+    said = forks.refuses(*crash, f"trace:{parent['trace']}")
+    assert "another process changes it or makes it durable" in said and "(f)" in said
+    for process in (parent, child):
+        assert any("other processes change it" in remark for remark in process["remarks"])
+    if by_valgrind:
+        forks("record", "--quiet", "--out", "one.cpt", "--", "./syncs")
+        assert "another process changes it" in forks.refuses(*crash, "trace:one.cpt")
+
+
+def test_processes_one_after_the_other_may_change_one_file(cli: Cli) -> None:
+    (cli.folder / "one.c").write_text(SYNCS.replace("!fork()", "0"))
+    cli("cc", "one.c", "-o", "one")
+    told = record(cli, "sh", "-c", "./one; ./one", route="hooks")
+    assert len(told) == 2
+    for process in told:
+        assert cli.json("crash", "intel", f"trace:{process['trace']}", "--check", "true {image}", "--points", 2)["clean"]
+
+
 #: Forks while other threads take locks in a file: a child, which has one thread, takes one of its own.
 LOCKS = """
 #include <fcntl.h>

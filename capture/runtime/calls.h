@@ -109,7 +109,7 @@ static void compare_file(struct buffer *b, const struct file *f, uint32_t locati
     INSTEAD int name(int fd) { \
         struct buffer *b = begin(); \
         int folder = 0; \
-        struct file *f = b ? described_file(fd, &folder) : NULL; \
+        struct file *f = b ? described_file(b, fd, &folder, PC) : NULL; \
         if (f) compare_file(b, f, PC, #name); \
         uint32_t stamp = b ? next_stamp() : 0; \
         int failed = REAL(name)(fd); \
@@ -140,7 +140,7 @@ LIBRARY(sync_file_range)
 INSTEAD int sync_file_range(int fd, off64_t at, off64_t bytes, unsigned flags) {
     struct buffer *b = begin();
     int folder, failed = REAL(sync_file_range)(fd, at, bytes, flags);
-    struct file *f = b ? described_file(fd, &folder) : NULL;
+    struct file *f = b ? described_file(b, fd, &folder, PC) : NULL;
     if (f && !failed) record_call(b, CALL_SYNC_FILE_RANGE, file_address(f, (uint64_t)at), bytes ? (uint64_t)bytes : WHOLE, PC, next_stamp());
     return failed;
 }

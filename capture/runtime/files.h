@@ -264,6 +264,14 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     return f;
 }
 
+/* The child of a fork begins a trace of its own. */
+static void forget_described(void) {
+    for (uint32_t n = 1; n < file_count; n++) {
+        files[n].inherited |= files[n].described;
+        files[n].described = files[n].ready = 0;
+    }
+}
+
 /* A file that was described in the trace of the process that this one was forked from: as it is now. */
 static void describe_again(struct buffer *b, struct file *f) {
     struct stat s;

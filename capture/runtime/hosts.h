@@ -228,7 +228,7 @@ static void begin_again(const struct buffer *old) {
     if (!make_trace()) return;
     atomic_store(&recording, 1);
     say_host(by_host ? host_number : (unsigned)owner, from);
-    for (uint32_t n = 1; n < file_count; n++) files[n].described = files[n].ready = 0;
+    forget_described();
     struct buffer *b = begin();
     if (b && old) {
         b->depth = old->depth;

@@ -7,6 +7,10 @@ struct file {
     uint8_t ignored;
     /* Its text and first contents are recorded. */
     uint8_t described, ready;
+    /* They are in that of the process that this one was forked from. */
+    uint8_t inherited;
+    /* The child of a fork, which is not recorded, has changed it or made it durable: said once. */
+    uint8_t elsewhere;
     /* libpmemobj or a like library mapped it, and stores to it. */
     uint8_t library;
     /* It has lost its last name: another file may get its inode. */

@@ -49,8 +49,8 @@ static void before_copy(struct system_call *c, int from, const int64_t *from_at,
     c->to = at ? *at : -1;
 }
 
-static void before_sync(struct system_call *c, int fd) {
-    c->file = described_file(fd, &c->folder);
+static void before_sync(struct buffer *b, struct system_call *c, int fd) {
+    c->file = described_file(b, fd, &c->folder, c->location);
     c->stamp = next_stamp();
 }
 
@@ -112,7 +112,7 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     case __NR_truncate: c->file = file_through_links(b, (const char *)a[0], c->location); break;
     case __NR_fallocate: before_allocate(&c->allocation, (int)a[0], (int)a[1], a[2], a[3], c->location); break;
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
-    case __NR_fsync: case __NR_fdatasync: before_sync(c, (int)a[0]); break;
+    case __NR_fsync: case __NR_fdatasync: before_sync(b, c, (int)a[0]); break;
     case __NR_sync: case __NR_syncfs: case __NR_msync: c->stamp = next_stamp(); break;
     case __NR_mmap: case __NR_munmap: case __NR_mremap: before_mapping_call(b, c, number, a); break;
     default: break;
@@ -121,6 +121,7 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
 
 static void before_call(ThreadId tid, UInt number, UWord *a, UInt count) {
     (void)count;
+    if (forked) call_of_forked(number, a);
     if (!recording) return;
     if (number == __NR_clone && a[0] & VKI_CLONE_THREAD) {
         clone_name = a[0] & VKI_CLONE_SETTLS ? a[4] : 0;
@@ -185,7 +186,7 @@ static void after_sync_call(struct buffer *b, struct system_call *c, UInt number
     case __NR_fdatasync: synced(b, CALL_FDATASYNC, c->file, c->folder, c->location, c->stamp); break;
     case __NR_msync: synced_range(b, a[0], a[1], a[2] & MS_SYNC ? CALL_MSYNC : CALL_MSYNC_ASYNC, c->location, c->stamp); break;
     case __NR_sync_file_range:
-        c->file = described_file((int)a[0], &c->folder);
+        c->file = described_file(b, (int)a[0], &c->folder, c->location);
         if (c->file) record_call(b, CALL_SYNC_FILE_RANGE, file_address(c->file, a[1]), a[2] ? a[2] : WHOLE, c->location, next_stamp());
         break;
     default: record_call(b, CALL_SYNC, 0, 0, c->location, c->stamp);

@@ -63,6 +63,7 @@ enum { NR_IO_URING_SETUP = 425 };
 #include "threads.h"
 #include "region.h"
 #include "instrument.h"
+#include "forked.h"
 #include "calls.h"
 #include "processes.h"
 #include "words.h"
@@ -115,6 +116,7 @@ static void in_child(ThreadId tid) {
         return;
     }
     /* The child of a fork records nothing, nor do programs that it becomes: the file belongs to the parent. */
+    forked |= recording;
     recording = 0;
     VG_(clo_trace_children) = False;
 }

@@ -50,7 +50,7 @@ static void begin_again(ThreadId tid, Int from) {
     b->thread = 0;
     threads = 1;
     forget(b);
-    for (uint32_t n = 1; n < file_count; n++) files[n].described = files[n].ready = 0;
+    forget_described();
     running = tid;
     self = b;
     emit(b, START, 0, 0, 0, 0, next_stamp());

@@ -84,6 +84,11 @@ pub(crate) fn gap_text(recorded: &Recorded<'_>, gap: &Gap) -> String {
     match gap.kind {
         GapKind::Unseen => format!("not modelled: {}{site}{place}", gap.what),
         GapKind::Observed => format!("stored by code without hooks, found{site}{place}"),
+        GapKind::Elsewhere => {
+            format!(
+                "another process changes it or makes it durable, and when is not in this recording{place}"
+            )
+        }
         GapKind::Differs => format!("the program left other bytes than its recording gives{place}"),
     }
 }

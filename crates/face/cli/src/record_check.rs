@@ -39,6 +39,11 @@ pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
             ranges.join(", ")
         ));
     }
+    let elsewhere = about.elsewhere.iter().map(|number| {
+        let path = trace_info::path(about, *number);
+        format!("warning: {path}: other processes change it or make it durable, so that the crash lab gives no verdict on it")
+    });
+    all.extend(elsewhere);
     let unseen = counts.unseen.iter().map(|(number, c)| {
         let text = about.unseen.get(number).map_or("something", String::as_str);
         format!("warning: not modelled: {text} ({} times)", c.times)

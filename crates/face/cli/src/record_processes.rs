@@ -7,17 +7,27 @@ use crate::record_hosts::{ended, inherit};
 use crate::record_route::Asked;
 use crate::{output, progress, record_places, record_run, recordings, trace_info};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::SystemTime;
 use trace::{About, Described, Recording};
 
 /// A process's recording.
 struct Part {
     /// What the program is called.
     name: String,
+    /// When it began, and when it was recorded last.
+    ran: Option<(SystemTime, SystemTime)>,
     recording: Recording,
+}
+
+impl Part {
+    /// Whether both ran at the same time, as far as is known.
+    fn ran_with(&self, other: &Part) -> bool {
+        self.ran.zip(other.ran).is_none_or(|(own, other)| own.0 < other.1 && other.0 < own.1)
+    }
 }
 
 /// Runs the command once; gives what JSON says of it, with what it says of each process.
@@ -44,11 +54,11 @@ pub(crate) fn record_once(
         let text = "recorded nothing: build what it starts with coreplane cc or coreplane c++, or record it as it is with --route valgrind";
         return Err(Failure::BadInput(format!("{}: {text}", command[0])));
     }
-    let shared = shared_files(&parts);
+    let (shared, elsewhere) = (shared_files(&parts), elsewhere(&parts));
     let mut all = Vec::new();
-    for (number, part) in parts.into_iter().enumerate() {
+    for (number, (part, elsewhere)) in parts.into_iter().zip(elsewhere).enumerate() {
         let path = path_of(out, number + 1, &part.name);
-        all.push(save(part, command, &shared, &path)?);
+        all.push(save(part, command, &shared, elsewhere, &path)?);
     }
     drop(shown);
     let code = status.code().unwrap_or(-1);
@@ -81,8 +91,12 @@ fn parts(folder: &Path, first: u32) -> Result<Vec<Part>, Failure> {
             let text = "it ended, or became a program that is not recorded, before it could end its recording: what it did last is not in it";
             about.notes.push(text.into());
         }
-        let name = std::fs::read_to_string(folder.join(format!("{process}.name"))).unwrap_or_default();
-        all.push(Part { name, recording: recording.with_about(about) });
+        // The name is written at the beginning, the recording until the end.
+        let (path, named) = (folder.join(process.to_string()), folder.join(format!("{process}.name")));
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|m| m.modified()).ok();
+        let ran = changed(&named).zip(changed(&path));
+        let name = std::fs::read_to_string(&named).unwrap_or_default();
+        all.push(Part { name, ran, recording: recording.with_about(about) });
     }
     Ok(all)
 }
@@ -103,12 +117,32 @@ fn inherit_texts(about: &mut About, parent: &About) {
 fn shared_files(parts: &[Part]) -> Vec<String> {
     let mut met: BTreeMap<String, usize> = BTreeMap::new();
     for part in parts {
-        let mut own: Vec<&String> = part.recording.about().files.values().map(|f| &f.identity).collect();
-        own.sort();
-        own.dedup();
+        let own: BTreeSet<&String> = part.recording.about().files.values().map(|f| &f.identity).collect();
         own.into_iter().for_each(|identity| *met.entry(identity.clone()).or_default() += 1);
     }
     met.into_iter().filter(|(_, times)| *times > 1).map(|(identity, _)| identity).collect()
+}
+
+/// Files of a recording that a process which ran at the same time changes or makes durable, for each of the recordings.
+fn elsewhere(parts: &[Part]) -> Vec<BTreeSet<u32>> {
+    let changed: Vec<BTreeSet<String>> = parts.iter().map(|part| changed(&part.recording)).collect();
+    let others = |own: usize, identity: &String| {
+        let ran = |other: usize| other != own && parts[other].ran_with(&parts[own]);
+        (0..parts.len()).any(|other| ran(other) && changed[other].contains(identity))
+    };
+    let of_one = |own: usize| {
+        let files = parts[own].recording.about().files.iter();
+        files.filter(|(_, file)| others(own, &file.identity)).map(|(number, _)| *number).collect()
+    };
+    (0..parts.len()).map(of_one).collect()
+}
+
+/// Files, by device and inode, that a process changes or makes durable.
+fn changed(recording: &Recording) -> BTreeSet<String> {
+    let files = &recording.about().files;
+    let done = recording.counts().files.iter();
+    let done = done.filter(|(_, f)| f.stores + f.written + f.flushes + f.syncs > 0);
+    done.filter_map(|(number, _)| files.get(number).map(|f| f.identity.clone())).collect()
 }
 
 /// `t.cpt` becomes `t.2-name.cpt`.
@@ -120,8 +154,14 @@ fn path_of(out: &Path, number: usize, name: &str) -> PathBuf {
 }
 
 /// Names places, compares files, and writes a recording. Gives what JSON says of it.
-fn save(part: Part, command: &[String], shared: &[String], path: &Path) -> Result<Value, Failure> {
-    let Part { name, recording } = part;
+fn save(
+    part: Part,
+    command: &[String],
+    shared: &[String],
+    elsewhere: BTreeSet<u32>,
+    path: &Path,
+) -> Result<Value, Failure> {
+    let Part { name, recording, .. } = part;
     let (process, mut about) = (recording.about().process, recording.about().clone());
     about.process = None;
     about.source = command.join(" ");
@@ -137,6 +177,7 @@ fn save(part: Part, command: &[String], shared: &[String], path: &Path) -> Resul
     let text = |path: &str, why: &str| format!("{path}: not compared with the recording: {why}");
     about.notes.extend(of_all.iter().map(|c| text(&c.path, "other recorded processes use it too")));
     about.notes.extend(own.iter().filter(|c| !c.is_compared).map(|c| text(&c.path, &c.why)));
+    about.elsewhere.extend(elsewhere);
     about.differs.extend(own.iter().flat_map(|c| c.differs.iter().copied()));
     let recording = recording.with_about(about);
     recordings::save(&recording, path, recordings::format_of(path)?)?;

@@ -40,6 +40,8 @@ pub enum GapKind {
     Differs,
     /// Bytes that code without hooks stored at an unknown time.
     Observed,
+    /// Another process changes the file, or makes it durable.
+    Elsewhere,
 }
 
 /// Something that the recording does not explain.
@@ -118,6 +120,14 @@ impl Facts {
             site: String::new(),
         };
         facts.gaps.extend(about.differs.iter().map(gap));
+        let elsewhere = |file: &u32| Gap {
+            kind: GapKind::Elsewhere,
+            file: Some(*file),
+            bytes: (0, 0),
+            what: String::new(),
+            site: String::new(),
+        };
+        facts.gaps.extend(about.elsewhere.iter().map(elsewhere));
         facts
     }
 
