@@ -85,7 +85,7 @@ def test_a_check_may_copy_a_pool_that_is_large(cli: Cli) -> None:
     cli("record", "--quiet", "--out", "l.cpt", "--", "./large", "l.pm")
     check = "cat {image} {image} {image} {image} | cat > {image}.copies && test $(stat -c %s {image}.copies) = 4194304"
     found = cli.json("crash", "intel", "trace:l.cpt", "--check", check, "--points", 2)
-    assert found["recording"]["file_size_limit_bytes"] == 4 << 20
+    assert found["clean"]
 
 
 def test_runs_of_a_check_that_write_to_one_place_are_no_losses(cli: Cli) -> None:

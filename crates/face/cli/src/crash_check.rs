@@ -11,6 +11,7 @@ use check::crash::{Outcome, Verdict};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+use protocol::params::nearest;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -28,8 +29,13 @@ const OUTPUT: u64 = 4096;
 /// Characters of a line that are shown.
 const SHOWN: usize = 400;
 
-/// The smallest limit on the size of files that a command writes: what it prints is a file too.
-const LEAST_LIMIT: u64 = 1 << 20;
+/// The smallest limit on the size of files that a command writes: databases allocate logs of tens of megabytes when they are opened.
+const LEAST_LIMIT: u64 = 128 << 20;
+
+/// The limit for files of `bytes` bytes in all.
+fn file_limit(bytes: u64) -> u64 {
+    bytes.saturating_mul(4).max(LEAST_LIMIT).next_multiple_of(512)
+}
 
 /// What a shell says of a command that it cannot run, and that it does not find.
 const CANNOT_RUN: [i32; 2] = [126, 127];
@@ -77,6 +83,19 @@ const ENDLESS: usize = 4;
 const TENTH: u32 = 10;
 const SHORTER: u32 = 4;
 
+/// What a check is told, in braces.
+const PLACEHOLDERS: [&str; 4] = ["image", "folder", "acknowledged", "marks"];
+
+/// A word in braces that is nearly one of these, and which: the check would get it as it stands, and might hold for want of it.
+fn misspelt(command: &str) -> Option<(&str, &'static str)> {
+    let opened = command.match_indices('{').filter(|(at, _)| !command[..*at].ends_with('$'));
+    let words = opened.filter_map(|(at, _)| command[at + 1..].split_once('}')).map(|(word, _)| word);
+    // Of three letters and less too much is near, such as awk's.
+    let others = words.filter(|word| word.len() > 3 && !PLACEHOLDERS.contains(word));
+    let mut near = others.filter_map(|word| Some((word, *nearest(word, PLACEHOLDERS).first()?)));
+    near.next()
+}
+
 /// What a run of the check did.
 struct Ran {
     outcome: Outcome,
@@ -97,6 +116,11 @@ impl External {
                 "--check '{command}': write {{image}} where the file's path belongs, or {{folder}} for that of all files"
             )));
         }
+        if let Some((word, meant)) = misspelt(command) {
+            return Err(Failure::BadInput(format!(
+                "--check '{command}': {{{word}}} stands for nothing; did you mean {{{meant}}}?"
+            )));
+        }
         if !limit_s.is_finite() || limit_s <= 0.0 {
             return Err(Failure::BadInput(format!("--time-limit {limit_s}: give seconds above 0")));
         }
@@ -105,7 +129,7 @@ impl External {
         Ok(External {
             command: command.into(),
             limit: Duration::from_secs_f64(limit_s.min(86_400.0)),
-            file_limit: (bytes.saturating_mul(4)).max(LEAST_LIMIT).next_multiple_of(512),
+            file_limit: file_limit(bytes),
             _folder: folder,
             whole,
             count: AtomicUsize::new(0),
@@ -376,7 +400,21 @@ fn last_line(said: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::alone;
+    use super::{LEAST_LIMIT, alone, file_limit, misspelt};
+
+    #[test]
+    fn a_check_may_write_four_times_what_is_there_and_what_a_database_allocates() {
+        assert_eq!((file_limit(0), file_limit(1 << 20)), (LEAST_LIMIT, LEAST_LIMIT));
+        assert_eq!(file_limit((1 << 30) + 1), (4 << 30) + 512);
+    }
+
+    #[test]
+    fn a_placeholder_that_is_nearly_one_is_no_text_of_the_check() {
+        assert_eq!(misspelt("./c {image} {acknoledged}"), Some(("acknoledged", "acknowledged")));
+        assert_eq!(misspelt("./c {Image}"), Some(("Image", "image")));
+        let right = "./c {image} {folder} {acknowledged} {marks} ${images} | awk '{print}' | awk '{a}' {";
+        assert_eq!(misspelt(right), None);
+    }
 
     #[test]
     fn only_a_program_with_arguments_takes_the_place_of_the_shell() {

@@ -119,6 +119,7 @@ fn failure(f: &crash::Failure) -> Value {
         "missing": f.why.missing.iter().map(note).collect::<Vec<_>>(),
         "present": f.why.present.iter().map(note).collect::<Vec<_>>(),
         "replay": f.why.replay,
+        "torn": f.why.is_torn,
     })
 }
 

@@ -164,6 +164,10 @@ impl Lab {
         let meaning: BTreeMap<&str, &str> = BTreeMap::from([
             ("never-flushed", "stored, and not flushed up to the end"),
             ("never-synced", "written, and not synced up to the end"),
+            (
+                "named-by-another-sync",
+                "named, and its folder not synced: durable by another file's sync alone, which not every file system promises",
+            ),
             ("flushed-twice", "flushed without a store since the last flush"),
             ("idle-fence", "a fence with nothing to wait for"),
         ]);

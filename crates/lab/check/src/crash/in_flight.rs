@@ -173,7 +173,7 @@ impl<'a> Tracker<'a> {
             Kind::Fence(_) | Kind::Locked { .. } if self.model == Persistency::Strict => {
                 !self.in_flight.is_empty()
             }
-            Kind::Locked { .. } if self.is_x86() && !self.flushed[thread].is_empty() => true,
+            Kind::Locked { .. } if self.locked_fences() && !self.flushed[thread].is_empty() => true,
             Kind::Locked { .. } if self.waits_for_flushes(event.thread) => true,
             Kind::Flush(FlushKind::Clflush) if self.is_x86() => {
                 self.line_units(event.address).any(|u| self.in_flight.contains_key(&u))
@@ -218,6 +218,12 @@ impl<'a> Tracker<'a> {
 
     pub(super) fn grain(&self) -> u64 {
         if self.model.by_word() { 8 } else { 64 }
+    }
+
+    /// Whether a locked operation makes durable what its thread has flushed: on x86, and where a program of x86 is replayed
+    /// with its fences, which names no strands.
+    fn locked_fences(&self) -> bool {
+        self.is_x86() || self.model == Persistency::Strand && self.log.sfence_settles
     }
 
     fn is_x86(&self) -> bool {
@@ -320,12 +326,18 @@ impl<'a> Tracker<'a> {
     }
 
     /// As on x86 while a thread draws no strand. Between two joins with a strand, what is kept of one strand says nothing
-    /// of the others: there, barriers make nothing persisted. Locked operations order nothing.
+    /// of the others: there, barriers make nothing persisted. Locked operations order nothing, but those of recorded programs.
     fn step_strands(&mut self, index: usize, event: &Event) {
         let thread = event.thread as usize;
         match event.kind {
-            Kind::Locked { wrote: true } => self.push_own(index, event),
-            Kind::Locked { wrote: false } => {}
+            Kind::Locked { wrote } => {
+                if self.locked_fences() {
+                    self.fence(thread);
+                }
+                if wrote {
+                    self.push_own(index, event);
+                }
+            }
             Kind::Fence(kind) if joins(kind) => {
                 self.fence(thread);
                 self.on_strands[thread] = false;

@@ -37,6 +37,7 @@ mod races;
 mod recorded;
 mod small;
 mod timed;
+mod torn;
 mod unit;
 mod whole;
 #[cfg(test)]

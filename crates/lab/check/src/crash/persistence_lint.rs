@@ -1,15 +1,16 @@
 //! What can be told from the log alone, without trying any image.
 
-use super::log::{Kind, Log, SiteId};
+use super::files::{Change, What};
+use super::log::{Event, Happened, Kind, Log, SiteId};
 use super::recorded::{OUTSIDE, UNSEEN};
 use protocol::FenceKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::watch;
 
 /// A remark about a place in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `never-flushed`, `never-synced`, `flushed-twice` or `idle-fence`.
+    /// `never-flushed`, `never-synced`, `named-by-another-sync`, `flushed-twice` or `idle-fence`.
     pub kind: &'static str,
     /// Where.
     pub site: String,
@@ -32,14 +33,42 @@ struct LineState {
     flushed: bool,
 }
 
+/// Names that are durable by the sync of another file alone, as on a file system with a journal: POSIX promises that to nobody.
+/// Only of files that the program has synced before, which it expects to find again.
+#[derive(Default)]
+struct Names {
+    synced: BTreeSet<u64>,
+    /// First address of the file, and the place of the change.
+    pending: Vec<(u64, SiteId)>,
+}
+
+impl Names {
+    fn follow(&mut self, log: &Log, change: &Change, site: SiteId) {
+        let names = matches!(change.what, What::Link(_) | What::Rename(..));
+        let base = log.files.get(change.file).map(|file| file.base);
+        let known = base.filter(|base| names && self.synced.contains(base));
+        self.pending.extend(known.map(|base| (base, site)));
+    }
+
+    /// A sync call: the places of changes that it makes durable by the way.
+    fn sync(&mut self, log: &Log, event: &Event) -> Vec<SiteId> {
+        let covered = event.address..event.address.saturating_add(event.value);
+        self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
+        // A folder has no bytes.
+        let pending = std::mem::take(&mut self.pending).into_iter();
+        let by_the_way = pending.filter(|(base, _)| !covered.is_empty() && !covered.contains(base));
+        by_the_way.map(|(_, site)| site).collect()
+    }
+}
+
 /// Stores that nothing flushes or syncs up to the end, flushes of lines without a new store, and fences with nothing
 /// to wait for. Only of the region of interest. For machines whose caches are volatile and that have no persist path.
 pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut found: BTreeMap<(&'static str, SiteId), usize> = BTreeMap::new();
     let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
     let mut to_fence = vec![false; log.threads];
-    let begins = log.begins();
-    for (index, event) in log.pass().map(|h| h.event).enumerate() {
+    let (begins, mut names) = (log.begins(), Names::default());
+    for (index, Happened { event, change }) in log.pass().enumerate() {
         if index.is_multiple_of(1 << 16) {
             watch::check();
         }
@@ -70,6 +99,9 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
             Kind::Sync => {
                 let end = event.address.saturating_add(event.value).div_ceil(64);
                 lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
+                for site in names.sync(log, &event) {
+                    *found.entry(("named-by-another-sync", site)).or_default() += 1;
+                }
             }
             Kind::Fence(kind) => {
                 // An ofence or dfence means more on other machines.
@@ -79,12 +111,8 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 }
                 to_fence[thread] = false;
             }
-            Kind::Locked { .. }
-            | Kind::Load
-            | Kind::Synchronise(_)
-            | Kind::Ended
-            | Kind::Begins
-            | Kind::Change => {}
+            Kind::Locked { .. } | Kind::Load | Kind::Synchronise(_) | Kind::Ended | Kind::Begins => {}
+            Kind::Change => change.iter().for_each(|change| names.follow(log, change, event.site)),
         }
     }
     let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);

@@ -12,6 +12,7 @@ use super::in_flight::Tracker;
 use super::known::{Known, Said};
 use super::log::{Log, SiteId};
 use super::small::{Tried, made_small};
+use super::torn::with_whole_sectors;
 use super::unit::Unit;
 use super::why::explain;
 use protocol::Persistency;
@@ -247,7 +248,9 @@ impl Searcher<'_> {
             }
         };
         let (choice, message) = made_small(tracker, choice, message, &mut tries);
-        let why = explain(self.log, tracker, self.model, &choice);
+        let mut why = explain(self.log, tracker, self.model, &choice);
+        why.is_torn = with_whole_sectors(tracker, &choice)
+            .is_some_and(|whole| tracker.allows(&whole) && matches!(tries(&whole), Tried::Holds));
         let lost = why.missing.iter().map(|note| note.place).collect();
         (Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message, why }, lost)
     }

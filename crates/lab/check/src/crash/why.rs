@@ -5,6 +5,7 @@ use super::fixed::{Check, fixed};
 use super::grouped::{InFlight, PendingChange};
 use super::in_flight::Tracker;
 use super::log::{Event, Kind, Log, SiteId};
+use super::torn::SECTOR;
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +38,8 @@ pub struct Explanation {
     pub text: String,
     /// Makes the same image again.
     pub replay: String,
+    /// A write is torn within a disk's sector, and recovery copes where none is.
+    pub is_torn: bool,
     choice: BTreeMap<Unit, usize>,
 }
 
@@ -98,7 +101,7 @@ pub(super) fn explain(
     let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
     let notes = |all: &[Mattering]| all.iter().map(|m| m.note(log)).collect();
     let (text, choice) = (String::new(), choice.clone());
-    Explanation { missing: notes(&missing), present: notes(&present), text, replay, choice }
+    Explanation { missing: notes(&missing), present: notes(&present), text, replay, is_torn: false, choice }
 }
 
 fn mattering(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> (Vec<Mattering>, Vec<Mattering>) {
@@ -127,6 +130,11 @@ impl Explanation {
     pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
         let (missing, present) = mattering(tracker, &self.choice);
         self.text = words(log, tracker, model, &self.choice, (&missing, &present));
+        if self.is_torn {
+            self.text += &format!(
+                "; the write is torn within {SECTOR} bytes, as one to persistent memory may be, and one to a disk's sector is not"
+            );
+        }
     }
 }
 

@@ -138,7 +138,7 @@ fn a_full_fence_makes_sure_of_what_was_flushed_alone() {
             p.record(0, kind, address, 1).mark(1);
             p.store(at(0) + 512, 2).flush(at(0) + 512).fence().mark(2);
             let log = p.log();
-            for model in MODELS {
+            for model in MODELS.into_iter().chain([Persistency::Strand]) {
                 let right = |i: &Candidate<'_>| i.marks().is_empty() || word(i, 0, 0) == Some(1);
                 // An Armv8 barrier is no locked operation, and a strict machine needs nothing.
                 let makes_sure = flushed && (model, kind) != (Persistency::Armv8, Kind::Rmw);
@@ -501,6 +501,44 @@ fn what_is_never_synced_or_flushed_is_told_and_a_sync_counts_as_a_flush() {
     assert_eq!(kinds(&p), Vec::<&str>::new());
     p.pwrite(0, 0, 1).store(at(0) + 64, 1).fence();
     assert_eq!(kinds(&p), ["idle-fence", "never-flushed", "never-synced"]);
+}
+
+#[test]
+fn a_write_that_is_torn_within_a_disks_sector_is_told() {
+    let torn = |apart: u64| {
+        let mut p = Program::new(1);
+        p.call(Call::Fsync, file_address(0, 0), 0);
+        let words = apart / 8 + 1;
+        p.call(Call::Write, file_address(0, 0), words * 8);
+        let location = p.stamp;
+        for word in 0..words {
+            p.record(0, Kind::Written, file_address(0, word * 8), 7);
+            p.trace.threads[0].last_mut().unwrap().location = location;
+        }
+        p.call(Call::Fsync, file_address(0, 0), 0);
+        let found =
+            search(&p.log(), Persistency::Px86Line, |i: &Candidate<'_>| word(i, 0, 0) == word(i, 0, apart));
+        let why = &found.failures[0].why;
+        assert_eq!(why.is_torn, why.text.contains("torn within 512 bytes"), "{why:?}");
+        why.is_torn
+    };
+    assert!(torn(64) && torn(448));
+    assert!(!torn(512));
+}
+
+#[test]
+fn a_name_that_another_files_sync_alone_makes_durable_is_told() {
+    let kinds = |calls: &[(Call, u32)]| {
+        let mut p = Program::new(2);
+        p.trace.about.names.extend([(1, "/d/f0".into()), (2, "/d/g".into())]);
+        p.pwrite(0, 0, 1).call(Call::Fsync, file_address(0, 0), 0).rename(0, 1, 2);
+        calls.iter().for_each(|(call, file)| _ = p.call(*call, file_address(*file, 0), 0));
+        crash::persistence_lint(&p.log()).into_iter().map(|f| f.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&[(Call::Fdatasync, 1)]), ["named-by-another-sync"]);
+    for own in [(Call::SyncFolder, 0), (Call::Fsync, 0), (Call::Sync, 0)] {
+        assert_eq!(kinds(&[own, (Call::Fdatasync, 1)]), Vec::<&str>::new(), "{own:?}");
+    }
 }
 
 /// Any records at all, some of them sound.
