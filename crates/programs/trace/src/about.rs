@@ -52,7 +52,10 @@ pub struct About {
     pub sources: BTreeSet<String>,
     /// Files by number.
     pub files: BTreeMap<u32, File>,
-    /// Names of files by number: what link, unlink and rename speak of.
+    /// What files lead to that are symbolic links, by number: they have nothing in them, and are as long as that.
+    pub links: BTreeMap<u32, String>,
+    /// Names of files by number: what link, unlink and rename speak of. One that ends in a slash is a folder's: with it all
+    /// names in that folder change.
     pub names: BTreeMap<u64, String>,
     /// Texts of what was seen and is not modelled, by number.
     pub unseen: BTreeMap<u64, String>,
@@ -92,6 +95,10 @@ impl About {
                 let (number, file) = file(value).ok_or_else(bad)?;
                 self.files.entry(number).or_insert(file);
             }
+            "link" => {
+                let (number, to) = numbered(value).ok_or_else(bad)?;
+                self.links.insert(u32::try_from(number).map_err(|_| bad())?, to);
+            }
             "name" => self.names.extend([numbered(value).ok_or_else(bad)?]),
             "unseen" => self.unseen.extend([numbered(value).ok_or_else(bad)?]),
             "differs" => self.differs.push(differs(value).ok_or_else(bad)?),
@@ -125,6 +132,7 @@ impl About {
         }
         let file = |(n, f): (&u32, &File)| format!("{n}\n{}\n{}\n{}", f.identity, f.path, f.bytes);
         all.extend(self.files.iter().map(|f| ("file", file(f))));
+        all.extend(self.links.iter().map(|(n, text)| ("link", format!("{n}\n{text}"))));
         all.extend(self.names.iter().map(|(n, text)| ("name", format!("{n}\n{text}"))));
         all.extend(self.unseen.iter().map(|(n, text)| ("unseen", format!("{n}\n{text}"))));
         let differs = |d: &Differs| format!("{} {} {}", d.file, d.offset, d.bytes);
@@ -221,6 +229,7 @@ pub(crate) mod tests {
                 3,
                 File { identity: "8:77".into(), path: "/tmp/a\nb".into(), bytes: 8192 },
             )]),
+            links: BTreeMap::from([(3, "../b c".into())]),
             names: BTreeMap::from([(1, "/tmp/a journal".into())]),
             unseen: BTreeMap::from([(0, "vmsplice into the file".into())]),
             differs: vec![Differs { file: 3, offset: 64, bytes: 8 }],
@@ -250,6 +259,7 @@ pub(crate) mod tests {
             ("file", "1\n8:7\n/x"),
             ("file", "1\n8:7\n/x\n99999999999999"),
             ("name", "x"),
+            ("link", "x\ny"),
             ("host", "0 -1"),
             ("process", "1 2"),
         ] {

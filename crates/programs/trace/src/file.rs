@@ -141,9 +141,8 @@ impl Blocks {
                 blocks.push(Block { at, length: contents.len() as u32, unpacked, count, kind });
             }
             TEXT => {
-                let text =
-                    std::str::from_utf8(contents).map_err(|_| damaged("text that is not UTF-8".into()))?;
-                let (key, value) = text.split_once('\n').unwrap_or((text, ""));
+                let text = crate::names::text_of(contents);
+                let (key, value) = text.split_once('\n').unwrap_or((&text, ""));
                 self.texts.push((key.into(), value.into()));
             }
             END => self.finished = true,

@@ -12,6 +12,7 @@ mod foretold;
 pub mod hosts;
 pub mod import;
 pub mod left;
+pub mod names;
 mod normal;
 mod pages;
 mod parquet_file;

@@ -97,7 +97,7 @@ pub enum Call {
     Fdatasync = 4,
     /// fsync: the same.
     Fsync = 5,
-    /// sync, syncfs: everything is durable.
+    /// sync: everything is durable. A syncfs is an fsync of each file of its file system.
     Sync = 6,
     /// ftruncate, truncate, `O_TRUNC`: the file has `bytes` bytes.
     Resize = 7,
@@ -111,7 +111,7 @@ pub enum Call {
     Link = 16,
     /// Name number `bytes` is no more.
     Unlink = 17,
-    /// The name that the operand tells becomes name number `bytes`.
+    /// The name that the operand tells becomes name number `bytes`; of a folder's names, those of all files in it change.
     Rename = 18,
 }
 
