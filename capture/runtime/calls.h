@@ -49,8 +49,9 @@ INSTEAD ssize_t splice(int from, off64_t *from_at, int fd, off64_t *at, size_t s
     struct change c;
     read_whole(from);
     int known = before_change(&c, fd, PC);
+    int64_t wanted = at ? *at : -1;
     ssize_t n = REAL(splice)(from, from_at, fd, at, size, flags);
-    if (known && n > 0) unseen(c.b, "splice wrote to a file", file_address(c.file, 0), (uint64_t)n, PC);
+    if (known) spliced(&c, wanted, n, PC);
     return n;
 }
 
@@ -131,9 +132,10 @@ LIBRARY(syncfs)
 INSTEAD int syncfs(int fd) {
     struct buffer *b = begin();
     if (b && shadowed_bytes) compare(b, shadowed_from, shadowed_bytes, PC, "syncfs");
-    uint32_t stamp = b ? next_stamp() : 0;
+    struct file_system system = {0};
+    if (b) before_syncfs(b, &system, fd);
     int failed = REAL(syncfs)(fd);
-    if (b && !failed) record_call(b, CALL_SYNC, 0, 0, PC, stamp);
+    if (b && !failed) after_syncfs(b, &system, PC);
     return failed;
 }
 LIBRARY(sync_file_range)

@@ -74,6 +74,11 @@ static void after_copy(const struct change *c, int from, uint64_t from_at, uint6
     }
     synced_write(c, to_at, (uint64_t)n, location, 0);
 }
+/* What splice brings into a file went through a pipe, where nobody looks. */
+static void spliced(const struct change *c, int64_t wanted, ssize_t n, uint32_t location) {
+    if (n > 0) unseen(c->b, "splice wrote to a file", file_address(c->file, written_at(c, wanted, (uint64_t)n)), (uint64_t)n, location);
+}
+
 /* The bytes behind a new end are gone. */
 static void cut_copy(struct file *f, uint64_t bytes) {
     uint64_t page = (bytes + 4095) & ~4095ull;
@@ -152,6 +157,51 @@ static struct file *described_file(struct buffer *b, int fd, int *folder, uint32
 static void synced(struct buffer *b, enum call call, const struct file *f, int folder, uint32_t location, uint32_t stamp) {
     if (f) record_call(b, call, file_address(f, 0), WHOLE, location, stamp);
     if (folder) record_call(b, CALL_SYNC_FOLDER, 0, 0, location, stamp);
+}
+
+/* The file system of a syncfs, the recorded files of it when the call begins, and the first of as many places in the order. */
+struct file_system {
+    uint64_t device;
+    struct statfs about;
+    int has_about;
+    uint32_t known, files, stamp;
+};
+
+/* Where layers of several file systems are one, files may have another device than folders. */
+static int is_in_system(const struct file_system *s, const struct file *f) {
+    struct statfs own;
+    if (!f->described || f->ignored || (f->link && f->nameless)) return 0;
+    if (f->device == s->device) return 1;
+    if (!s->has_about || !f->path || !*f->path || raw(SYS_statfs, (long)f->path, (long)&own, 0, 0, 0, 0)) return 0;
+    const int *a = (const int *)&own.f_fsid, *b = (const int *)&s->about.f_fsid;
+    return (a[0] || a[1]) && a[0] == b[0] && a[1] == b[1] && own.f_type == s->about.f_type;
+}
+
+/* The child of a fork records what its parent did, too, when it makes that durable. */
+static void describe_inherited(struct buffer *b, uint64_t device) {
+    if (!enter_files(b)) return;
+    for (uint32_t n = 1; n < file_count; n++)
+        if (files[n].inherited && !files[n].described && !files[n].ignored && files[n].device == device) describe_again(b, &files[n]);
+    leave_files(b);
+}
+
+static void before_syncfs(struct buffer *b, struct file_system *s, int fd) {
+    struct stat about;
+    if (raw_fstat(fd, &about)) return;
+    s->device = about.st_dev;
+    s->has_about = raw(SYS_fstatfs, fd, (long)&s->about, 0, 0, 0, 0) == 0;
+    describe_inherited(b, s->device);
+    s->known = file_count;
+    for (uint32_t n = 1; n < s->known; n++) s->files += (uint32_t)is_in_system(s, &files[n]);
+    s->stamp = atomic_fetch_add_explicit(&stamps, s->files + 1, memory_order_relaxed) + 1;
+}
+
+/* Names in it are durable, and each of its files as by a sync of its own; files of other systems are not. */
+static void after_syncfs(struct buffer *b, const struct file_system *s, uint32_t location) {
+    uint32_t told = 0;
+    if (s->files) record_call(b, CALL_SYNC_FOLDER, 0, 0, location, s->stamp);
+    for (uint32_t n = 1; n < s->known && told < s->files; n++)
+        if (is_in_system(s, &files[n])) record_call(b, CALL_FSYNC, file_address(&files[n], 0), WHOLE, location, s->stamp + ++told);
 }
 
 /* One call for each piece of a file in the range. */

@@ -151,7 +151,7 @@ static uint32_t *file_head(uint64_t device, uint64_t inode) { return &file_heads
 
 static struct file *known_file(const struct stat *s) {
     for (uint32_t n = *file_head(s->st_dev, s->st_ino); n; n = files[n].next)
-        if (files[n].device == s->st_dev && files[n].inode == s->st_ino) return &files[n];
+        if (files[n].device == s->st_dev && files[n].inode == s->st_ino && files[n].link == S_ISLNK(s->st_mode)) return &files[n];
     return NULL;
 }
 
@@ -163,7 +163,7 @@ static struct file *new_file(struct buffer *b, const struct stat *s, uint32_t lo
         return NULL;
     }
     struct file *f = &files[file_count];
-    *f = (struct file){.device = s->st_dev, .inode = s->st_ino, .number = file_count};
+    *f = (struct file){.device = s->st_dev, .inode = s->st_ino, .number = file_count, .link = S_ISLNK(s->st_mode)};
     /* The newest of an inode is found first. */
     f->next = *file_head(s->st_dev, s->st_ino);
     atomic_thread_fence(memory_order_release);
@@ -186,6 +186,50 @@ static void write_file_text(struct file *f, const char *path, uint64_t bytes) {
     at += (int)n;
     numbered(text + at, "\n", bytes);
     write_text("file", text);
+}
+
+/* A symbolic link's texts: as a file that is as long as what it leads to, and what that is. */
+static void write_link_text(struct file *f, const char *path) {
+    char text[4300];
+    int at = numbered(text, "", f->number);
+    text[at++] = '\n';
+    long n = raw_readlink(path, text + at, 4095);
+    text[at + (n > 0 ? n : 0)] = 0;
+    write_file_text(f, path, n > 0 ? (uint64_t)n : 0);
+    write_text("link", text);
+}
+
+/* Folders that were renamed, under their new names. */
+struct moved {
+    struct moved *next;
+    char path[];
+};
+static struct moved *moved_folders;
+
+/* Whether a path is of something in a folder. */
+static int is_within(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    return begins(path, folder) && path[n] == '/';
+}
+
+/* With the lock held. */
+static void folder_moved(const char *path) {
+    for (struct moved *m = moved_folders; m; m = m->next)
+        if (!strcmp(m->path, path)) return;
+    struct moved *m = keep(sizeof *m + strlen(path) + 1);
+    if (!m) return;
+    __real_memcpy(m->path, path, strlen(path) + 1);
+    m->next = moved_folders;
+    moved_folders = m;
+}
+
+/* What was in a folder before that was renamed had another name until then, which nobody wrote down. */
+static void told_moved(struct buffer *b, const struct file *f, const char *path, uint32_t location) {
+    for (struct moved *m = moved_folders; m; m = m->next)
+        if (is_within(path, m->path)) {
+            unseen(b, "a folder was renamed before this file in it was recorded", file_address(f, 0), UINT64_MAX >> 8, location);
+            return;
+        }
 }
 
 /* What reading a file needs. */
@@ -256,6 +300,11 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     if (f->ignored) return NULL;
     if (!f->described) {
         f->described = 1;
+        told_moved(b, f, whole, location);
+        if (f->link) {
+            write_link_text(f, whole);
+            return f;
+        }
         write_file_text(f, whole, (uint64_t)s->st_size);
         if (s->st_size > 0) read_contents(b, f, folder, path, location, 1);
         told_out_of_sight(b, f, location);
@@ -276,8 +325,13 @@ static void forget_described(void) {
 static void describe_again(struct buffer *b, struct file *f) {
     struct stat s;
     const char *path = f->path ? f->path : "";
+    f->described = 1;
+    if (f->link) {
+        write_link_text(f, path);
+        return;
+    }
     int there = raw_stat(AT_FDCWD, path, &s, 0) == 0 && s.st_dev == f->device && s.st_ino == f->inode;
-    f->described = f->ready = 1;
+    f->ready = 1;
     write_file_text(f, path, there ? (uint64_t)s.st_size : 0);
     if (there && s.st_size > 0) read_contents(b, f, AT_FDCWD, path, 0, 1);
     else if (!there) unseen(b, "what a file held before could not be read", file_address(f, 0), UINT64_MAX >> 8, 0);
@@ -328,13 +382,23 @@ static int path_of_name(int folder, const char *path, char *whole, size_t room) 
     return 1;
 }
 
-/* The file that a name is of, not following a link in its last part. */
+/* The file, or the symbolic link, that a name is of. */
 static struct file *file_of_name(struct buffer *b, int folder, const char *path, char *whole, struct stat *s, uint32_t location) {
-    if (raw_stat(folder, path, s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s->st_mode) || !path_of_name(folder, path, whole, 4096)) return NULL;
+    if (raw_stat(folder, path, s, AT_SYMLINK_NOFOLLOW) || (!S_ISREG(s->st_mode) && !S_ISLNK(s->st_mode))) return NULL;
+    if (!path_of_name(folder, path, whole, 4096)) return NULL;
     if (!enter_files(b)) return NULL;
     struct file *f = look_up(b, folder, path, s, whole, location);
     leave_files(b);
     return f;
+}
+
+/* The path of a folder; empty where the name is of none. */
+static void path_of_folder(int folder, const char *path, char *whole, size_t room) {
+    int fd = (int)raw(SYS_openat, folder, (long)path, O_PATH | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW, 0, 0, 0);
+    *whole = 0;
+    if (fd < 0) return;
+    path_of(fd, whole, room);
+    raw_close(fd);
 }
 
 /* The file at the end of links. */

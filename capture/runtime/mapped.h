@@ -15,6 +15,8 @@ struct file {
     uint8_t library;
     /* It has lost its last name: another file may get its inode. */
     uint8_t nameless;
+    /* It is a symbolic link: a name, and the text that it leads to. */
+    uint8_t link;
     uint8_t *copy;
     uint64_t copy_bytes;
     const char *path;

@@ -116,3 +116,18 @@ INSTEAD int linkat(int folder, const char *old, int to_folder, const char *new, 
     if (!failed) after_link(&n, b, to_folder, new, PC);
     return failed;
 }
+
+LIBRARY(symlink)
+INSTEAD int symlink(const char *to, const char *path) {
+    struct buffer *b = begin();
+    int failed = REAL(symlink)(to, path);
+    if (!failed) made_link(b, AT_FDCWD, path, PC);
+    return failed;
+}
+LIBRARY(symlinkat)
+INSTEAD int symlinkat(const char *to, int folder, const char *path) {
+    struct buffer *b = begin();
+    int failed = REAL(symlinkat)(to, folder, path);
+    if (!failed) made_link(b, folder, path, PC);
+    return failed;
+}

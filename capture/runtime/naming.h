@@ -71,6 +71,7 @@ struct named {
 static int find_named(struct named *n, struct buffer *b, int folder, const char *path, uint32_t location) {
     struct stat s;
     n->b = b;
+    *n->path = 0;
     n->file = b ? file_of_name(b, folder, path, n->path, &s, location) : NULL;
     n->links = n->file ? s.st_nlink : 0;
     return n->file != NULL;
@@ -107,10 +108,68 @@ static void renamed(struct named *from, struct named *to, int folder, const char
     if (to->file) name_gone(to);
 }
 
-/* A whole folder: its files have other names now. */
-static void renamed_folder(struct buffer *b, int folder, const char *path, uint32_t location) {
+/* The recorded file that had a name in a folder which has another name now; its own new name gets a number. */
+static struct file *file_moved(const char *path, const char *old, const char *new) {
+    char now[4096];
     struct stat s;
-    if (b && !raw_stat(folder, path, &s, AT_SYMLINK_NOFOLLOW) && S_ISDIR(s.st_mode)) unseen(b, "a folder was renamed", 0, 0, location);
+    size_t n = strlen(new), rest = strlen(path) - strlen(old);
+    if (n + rest >= sizeof now) return NULL;
+    __real_memcpy(now, new, n);
+    __real_memcpy(now + n, path + strlen(old), rest + 1);
+    struct file *f = raw_stat(AT_FDCWD, now, &s, AT_SYMLINK_NOFOLLOW) ? NULL : known_file(&s);
+    if (!f || !f->described || f->nameless) return NULL;
+    name_number(now);
+    return f;
+}
+
+/* Recorded files that are in a folder now which had another name: does something with each, once or more often, and gives one of them. */
+static struct file *files_moved(const char *old, const char *new, void (*each)(void *, struct file *), void *with) {
+    struct file *any = NULL, *f;
+    for (uint32_t n = 1; n < file_count; n++) {
+        const char *path = files[n].described ? files[n].path : NULL;
+        if (!path || !is_within(path, old) || !(f = file_moved(path, old, new))) continue;
+        any = f;
+        if (each) each(with, f);
+    }
+    for (unsigned i = 0; i < NAME_HEADS; i++)
+        for (struct name *name = name_heads[i]; name; name = name->next) {
+            if (!is_within(name->path, old) || !(f = file_moved(name->path, old, new))) continue;
+            any = f;
+            if (each) each(with, f);
+        }
+    return any;
+}
+
+/* The number of a folder's name, which ends in a slash. */
+static uint32_t folder_number(const char *path) {
+    char name[4098];
+    size_t n = strlen(path);
+    __real_memcpy(name, path, n);
+    name[n] = '/';
+    name[n + 1] = 0;
+    return name_number(name);
+}
+
+/* A whole folder: all its files have other names now, by one change. */
+static void renamed_folder(struct buffer *b, const char *old, const char *new, uint32_t location) {
+    if (!enter_files(b)) return;
+    struct file *any = strcmp(old, new) ? files_moved(old, new, NULL, NULL) : NULL;
+    uint32_t from = any ? folder_number(old) : 0, to = any ? folder_number(new) : 0;
+    folder_moved(new);
+    leave_files(b);
+    if (!any) return;
+    emit(b, OPERAND, 0, file_address(any, 0), location, from, 0);
+    record_call(b, CALL_RENAME, file_address(any, 0), to, location, next_stamp());
+}
+
+/* Who tells that files exchanged their names, and where. */
+struct exchange {
+    struct buffer *b;
+    uint32_t location;
+};
+static void exchanged_file(void *p, struct file *f) {
+    const struct exchange *e = p;
+    unseen(e->b, "two files exchanged their names", file_address(f, 0), UINT64_MAX >> 8, e->location);
 }
 
 static void linked(const struct named *from, int folder, const char *path, uint32_t location) {
@@ -138,22 +197,60 @@ static void after_link(struct named *n, struct buffer *b, int folder, const char
     linked(n, folder, path, location);
 }
 
-/* Both names of a renaming, before it. */
+/* A symbolic link that has just been made. */
+static void made_link(struct buffer *b, int folder, const char *path, uint32_t location) {
+    struct stat s;
+    char whole[4096];
+    if (!b || raw_stat(folder, path, &s, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(s.st_mode)) return;
+    if (!path_of_name(folder, path, whole, sizeof whole) || !is_interesting(whole) || !enter_files(b)) return;
+    struct file *f = new_file(b, &s, location);
+    if (f) {
+        f->described = 1;
+        write_link_text(f, whole);
+        record_call(b, CALL_LINK, file_address(f, 0), name_number(whole), location, next_stamp());
+    }
+    leave_files(b);
+}
+
+/* Both names of a renaming, before it; those of folders are apart. */
 struct renaming {
     struct buffer *b;
     struct named from, to;
+    char old_folder[4096], new_folder[4096];
 };
 
 static void before_rename(struct renaming *r, int folder, const char *old, int to_folder, const char *new, uint32_t location) {
     r->b = begin();
-    find_named(&r->from, r->b, folder, old, location);
-    find_named(&r->to, r->b, to_folder, new, location);
+    *r->old_folder = *r->new_folder = 0;
+    if (!r->b) return;
+    if (!find_named(&r->from, r->b, folder, old, location)) path_of_folder(folder, old, r->old_folder, sizeof r->old_folder);
+    if (!find_named(&r->to, r->b, to_folder, new, location)) path_of_folder(to_folder, new, r->new_folder, sizeof r->new_folder);
+}
+
+/* Files and folders that exchanged their names: each is under the other's name now. */
+static void exchanged(struct renaming *r, uint32_t location) {
+    struct exchange e = {r->b, location};
+    if (r->from.file) exchanged_file(&e, r->from.file);
+    if (r->to.file) exchanged_file(&e, r->to.file);
+    if (!r->from.file && !r->to.file) unseen(r->b, "two files exchanged their names", 0, 0, location);
+    if (!*r->old_folder && !*r->new_folder) return;
+    const char *old = *r->old_folder ? r->old_folder : r->from.path, *new = *r->new_folder ? r->new_folder : r->to.path;
+    if (!*old || !*new || !enter_files(r->b)) return;
+    files_moved(old, new, exchanged_file, &e);
+    files_moved(new, old, exchanged_file, &e);
+    folder_moved(old);
+    folder_moved(new);
+    leave_files(r->b);
 }
 
 static void after_rename(struct renaming *r, int to_folder, const char *new, unsigned flags, uint32_t location) {
     if (!r->b) return;
-    struct file *from = r->from.file;
-    if (flags & RENAME_EXCHANGE) unseen(r->b, "two files exchanged their names", from ? file_address(from, 0) : 0, UINT64_MAX >> 8, location);
-    else renamed(&r->from, &r->to, to_folder, new, location);
-    renamed_folder(r->b, to_folder, new, location);
+    if (flags & RENAME_EXCHANGE) {
+        exchanged(r, location);
+        return;
+    }
+    renamed(&r->from, &r->to, to_folder, new, location);
+    if (!*r->old_folder) return;
+    path_of_folder(to_folder, new, r->new_folder, sizeof r->new_folder);
+    if (*r->new_folder) renamed_folder(r->b, r->old_folder, r->new_folder, location);
 }

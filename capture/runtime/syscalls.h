@@ -35,6 +35,8 @@ INSTEAD long syscall(long number, ...) {
         PASSES_2(rename, const char *, const char *)
         PASSES_4(renameat, int, const char *, int, const char *)
         PASSES_2(link, const char *, const char *)
+        PASSES_2(symlink, const char *, const char *)
+        PASSES_3(symlinkat, const char *, int, const char *)
         PASSES_1(unlink, const char *)
         PASSES_3(unlinkat, int, const char *, int)
         PASSES_4(sendfile, int, int, off_t *, size_t)
@@ -62,7 +64,7 @@ static void called_by_hand(struct buffer *b, long number, uint32_t location) {
     static const int CHANGING[] = {
         SYS_write, SYS_pwrite64, SYS_writev, SYS_pwritev, SYS_pwritev2, SYS_fsync, SYS_fdatasync, SYS_sync, SYS_syncfs,
         SYS_msync, SYS_sync_file_range, SYS_ftruncate, SYS_truncate, SYS_fallocate, SYS_mmap, SYS_munmap, SYS_mremap,
-        SYS_rename, SYS_renameat, SYS_renameat2, SYS_unlink, SYS_unlinkat, SYS_sendfile, SYS_copy_file_range, SYS_splice,
+        SYS_rename, SYS_renameat, SYS_renameat2, SYS_symlink, SYS_symlinkat, SYS_unlink, SYS_unlinkat, SYS_sendfile, SYS_copy_file_range, SYS_splice,
         SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_submit,
     };
     int changes = 0;

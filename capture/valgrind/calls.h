@@ -8,6 +8,7 @@ struct system_call {
     struct named named;
     struct allocation allocation;
     struct mapping mapping;
+    struct file_system system;
     struct file *file;
     int64_t source, to;
     uint32_t location, stamp;
@@ -87,6 +88,7 @@ static int is_of_files(UInt number) {
     case __NR_sendfile: case __NR_copy_file_range: case __NR_splice:
     case __NR_ftruncate: case __NR_truncate: case __NR_fallocate:
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: case __NR_link: case __NR_linkat:
+    case __NR_symlink: case __NR_symlinkat:
     case __NR_fsync: case __NR_fdatasync: case __NR_sync: case __NR_syncfs: case __NR_sync_file_range: case __NR_msync:
     case __NR_mmap: case __NR_munmap: case __NR_mremap:
     case NR_IO_URING_SETUP: case __NR_io_submit: return 1;
@@ -108,12 +110,19 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
         break;
     case __NR_sendfile: before_copy(c, (int)a[1], (const int64_t *)a[2], (int)a[0], NULL); break;
     case __NR_copy_file_range: before_copy(c, (int)a[0], (const int64_t *)a[1], (int)a[2], (const int64_t *)a[3]); break;
-    case __NR_splice: before_write_call(c, (int)a[2]); break;
+    case __NR_splice:
+        before_write_call(c, (int)a[2]);
+        c->to = a[3] ? *(const int64_t *)a[3] : -1;
+        break;
     case __NR_truncate: c->file = file_through_links(b, (const char *)a[0], c->location); break;
     case __NR_fallocate: before_allocate(&c->allocation, (int)a[0], (int)a[1], a[2], a[3], c->location); break;
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
     case __NR_fsync: case __NR_fdatasync: before_sync(b, c, (int)a[0]); break;
-    case __NR_sync: case __NR_syncfs: case __NR_msync: c->stamp = next_stamp(); break;
+    case __NR_sync: case __NR_msync: c->stamp = next_stamp(); break;
+    case __NR_syncfs:
+        c->system = (struct file_system){0};
+        before_syncfs(b, &c->system, (int)a[0]);
+        break;
     case __NR_mmap: case __NR_munmap: case __NR_mremap: before_mapping_call(b, c, number, a); break;
     default: break;
     }
@@ -189,6 +198,7 @@ static void after_sync_call(struct buffer *b, struct system_call *c, UInt number
         c->file = described_file(b, (int)a[0], &c->folder, c->location);
         if (c->file) record_call(b, CALL_SYNC_FILE_RANGE, file_address(c->file, a[1]), a[2] ? a[2] : WHOLE, c->location, next_stamp());
         break;
+    case __NR_syncfs: after_syncfs(b, &c->system, c->location); break;
     default: record_call(b, CALL_SYNC, 0, 0, c->location, c->stamp);
     }
 }
@@ -203,7 +213,7 @@ static void after_file_call(ThreadId tid, UInt number, const UWord *a, long resu
     case __NR_write: case __NR_pwrite64: case __NR_writev: case __NR_pwritev: case __NR_pwritev2: after_write_call(c, number, a, result); break;
     case __NR_sendfile: case __NR_copy_file_range: after_copy_call(c, number, a, result); break;
     case __NR_splice:
-        if (c->known && result > 0) unseen(b, "splice wrote to a file", file_address(c->change.file, 0), (uint64_t)result, c->location);
+        if (c->known) spliced(&c->change, c->to, result, c->location);
         break;
     case __NR_ftruncate:
         if (c->known) resized(b, c->change.file, a[1], c->location);
@@ -214,6 +224,8 @@ static void after_file_call(ThreadId tid, UInt number, const UWord *a, long resu
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: case __NR_link: case __NR_linkat:
         after_name_call(b, c, number, a);
         break;
+    case __NR_symlink: made_link(b, AT_FDCWD, (const char *)a[1], c->location); break;
+    case __NR_symlinkat: made_link(b, (int)a[1], (const char *)a[2], c->location); break;
     case __NR_fsync: case __NR_fdatasync: case __NR_sync: case __NR_syncfs: case __NR_sync_file_range: case __NR_msync:
         after_sync_call(b, c, number, a);
         break;

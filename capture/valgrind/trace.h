@@ -52,8 +52,12 @@ static void forget(struct buffer *b) {
     b->first = 1;
 }
 
+/* What locations are (places.h): told before records that have them, so that a program that is ended leaves places with its records. */
+static void tell_places(void);
+
 static void write_out(struct buffer *b) {
     if (b->count) {
+        tell_places();
         records_written += b->count;
         write_block(b->bytes, b->first ? BLOCK_FIRST : BLOCK_NEXT, b->thread, b->count, (uint32_t)(b->at - b->bytes - HEADER));
         b->first = 0;

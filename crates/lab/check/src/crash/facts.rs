@@ -131,6 +131,13 @@ impl Facts {
         facts
     }
 
+    /// The files that the program changes, or that something may have changed: others it only read.
+    pub fn changed(&self) -> BTreeSet<u32> {
+        let stored = self.files.iter().filter(|(_, f)| f.stored).map(|(number, _)| *number);
+        let unexplained = self.gaps.iter().filter_map(|gap| gap.file);
+        stored.chain(self.named.changed()).chain(unexplained).collect()
+    }
+
     /// Whether nothing in the recording makes anything durable.
     pub fn persists_nothing(&self) -> bool {
         self.flushes + self.fences + self.syncs == 0
@@ -292,7 +299,8 @@ impl Reader<'_> {
     /// A file gets a name: its first one, where the program makes it. It was not there before.
     fn links(&mut self, file: u32, name: u64) {
         let name = self.about.names.get(&name);
-        let is_own = self.about.files.get(&file).is_some_and(|f| f.bytes == 0 && Some(&f.path) == name);
+        let nothing = |f: &trace::File| f.bytes == 0 || self.about.links.contains_key(&file);
+        let is_own = self.about.files.get(&file).is_some_and(|f| nothing(f) && Some(&f.path) == name);
         if self.linked.insert(file) && (is_own || self.about.is_made_nameless(file)) {
             self.file(file).there = None;
         }

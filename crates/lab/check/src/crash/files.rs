@@ -1,6 +1,8 @@
 //! What a program did to the names and sizes of files. These changes are ordered: of those that no sync call made
 //! durable, a power failure leaves the first few.
 
+use trace::names::shown;
+
 /// A file as a power failure may leave it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileState {
@@ -36,8 +38,15 @@ pub enum What {
     Link(String),
     /// A name is no more.
     Unlink(String),
-    /// The first name becomes the second, which then is no other file's.
+    /// The first name becomes the second, which then is no other file's. Of two folders, which end in a slash, all that is in
+    /// the first is in the second.
     Rename(String, String),
+}
+
+/// The name that something has once a folder has another; none where it was not in it.
+pub(super) fn moved(name: &str, from: &str, to: &str) -> Option<String> {
+    let rest = name.strip_prefix(from).filter(|_| from.ends_with('/'))?;
+    Some(format!("{to}{rest}"))
 }
 
 impl What {
@@ -46,6 +55,11 @@ impl What {
         let mut forget = |name: &String| files.iter_mut().for_each(|f| f.names.retain(|n| n != name));
         match self {
             What::Link(name) | What::Unlink(name) => forget(name),
+            What::Rename(from, to) if from.ends_with('/') => {
+                let names = files.iter_mut().flat_map(|f| &mut f.names);
+                names.for_each(|name| *name = moved(name, from, to).unwrap_or_else(|| std::mem::take(name)));
+                return;
+            }
             What::Rename(from, to) => [from, to].into_iter().for_each(forget),
             What::Size(_) | What::AtLeast(_) => {}
         }
@@ -69,9 +83,9 @@ impl Change {
     pub(super) fn words(&self) -> String {
         match &self.what {
             What::Size(bytes) | What::AtLeast(bytes) => format!("the size of {bytes} bytes"),
-            What::Link(name) => format!("the name {name}"),
-            What::Unlink(name) => format!("the removal of {name}"),
-            What::Rename(from, to) => format!("the renaming of {from} to {to}"),
+            What::Link(name) => format!("the name {}", shown(name)),
+            What::Unlink(name) => format!("the removal of {}", shown(name)),
+            What::Rename(from, to) => format!("the renaming of {} to {}", shown(from), shown(to)),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Names and sizes of a recording's files at any moment of it.
 
-use super::files::FileState;
-use super::files::What;
+use super::files::{FileState, What, moved};
 use trace::space::{Layout, file_of, is_memory};
 use trace::{About, Call, Kind, Record};
 
@@ -76,16 +75,44 @@ impl Named {
         self.changes.iter().any(|c| c.file == file && c.what == What::Size(0))
     }
 
+    /// The files whose names or sizes the program changes.
+    pub(super) fn changed(&self) -> impl Iterator<Item = u32> {
+        self.changes.iter().map(|c| c.file)
+    }
+
+    /// The names that files get and lose, each with the file's number.
+    pub fn paths(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.changes.iter().flat_map(|c| {
+            let names = match &c.what {
+                What::Link(name) | What::Unlink(name) => [Some(name), None],
+                What::Rename(from, to) => [Some(from), Some(to)],
+                What::Size(_) | What::AtLeast(_) => [None, None],
+            };
+            names.into_iter().flatten().map(|name| (c.file, name.as_str()))
+        })
+    }
+
     /// The files that have a name at some time: one that is saved by renaming is another each time.
     pub fn bearers(&self, about: &About, layout: &Layout, name: &str) -> Vec<u32> {
-        let at_first = layout.files().iter().map(|f| self.first(about, f));
-        let at_first = at_first.filter(|f| f.names.iter().any(|n| n == name)).map(|f| f.number);
-        let named = |what: &What| match what {
-            What::Link(to) | What::Rename(_, to) => to == name,
-            What::Unlink(_) | What::Size(_) | What::AtLeast(_) => false,
-        };
-        let later = self.changes.iter().filter(|c| named(&c.what)).map(|c| c.file);
-        at_first.chain(later).collect()
+        let first: Vec<FileState> = layout.files().iter().map(|f| self.first(about, f)).collect();
+        self.bearers_until(self.changes.len(), &first, name)
+    }
+
+    /// The same, before the change of that index: in a folder that is renamed, what had the name there has it here.
+    fn bearers_until(&self, end: usize, first: &[FileState], name: &str) -> Vec<u32> {
+        let at_first = first.iter().filter(|f| f.names.iter().any(|n| n == name)).map(|f| f.number);
+        let mut all: Vec<u32> = at_first.collect();
+        for (index, change) in self.changes[..end].iter().enumerate() {
+            match &change.what {
+                What::Rename(from, to) if to.ends_with('/') => {
+                    let before = moved(name, to, from);
+                    all.extend(before.iter().flat_map(|name| self.bearers_until(index, first, name)));
+                }
+                What::Link(to) | What::Rename(_, to) if to == name => all.push(change.file),
+                What::Link(_) | What::Rename(..) | What::Unlink(_) | What::Size(_) | What::AtLeast(_) => {}
+            }
+        }
+        all
     }
 
     /// As the program found it.
@@ -97,7 +124,8 @@ impl Named {
         };
         // One that the program makes has no name before.
         let first = self.changes.iter().find(|c| c.file == number);
-        let made = size == 0 && first.is_some_and(|c| c.what == What::Link(path.clone()))
+        let nothing = size == 0 || about.links.contains_key(&number);
+        let made = nothing && first.is_some_and(|c| c.what == What::Link(path.clone()))
             || about.is_made_nameless(number);
         FileState { number, base, names: if made { Vec::new() } else { vec![path] }, size }
     }
@@ -136,6 +164,42 @@ mod tests {
         push(&mut trace, Kind::Call, file_address(1, 0), call(Call::Rename, 6));
         push(&mut trace, Kind::Call, file_address(1, 0), call(Call::Unlink, 6));
         trace
+    }
+
+    #[test]
+    fn a_folder_takes_its_files_along_and_a_link_is_not_there_before_it_is_made() {
+        let mut trace = Trace::default();
+        let file = |path: &str, bytes| File { identity: String::new(), path: path.into(), bytes };
+        trace.about.files =
+            BTreeMap::from([(1, file("/d/x/f", 9)), (2, file("/d/xy", 9)), (3, file("/d/l", 3))]);
+        trace.about.links = BTreeMap::from([(3, "x/f".into())]);
+        let names = ["/d/l", "/d/x/", "/d/y/"].map(String::from);
+        trace.about.names = (1..).zip(names).collect();
+        let call = |file, kind, value| Record {
+            address: file_address(file, 0),
+            value,
+            stamp: 0,
+            location: 0,
+            instructions: 0,
+            thread: 0,
+            kind,
+            size: 8,
+        };
+        trace.push(call(3, Kind::Call, 1 << 8 | Call::Link as u64));
+        trace.push(call(1, Kind::Operand, 2));
+        trace.push(call(1, Kind::Call, 3 << 8 | Call::Rename as u64));
+        let layout = Layout::new(&trace.about, &Extents::of(&trace), 0);
+        let named = super::super::Facts::of(&trace::Recording::of_trace(trace.clone()).unwrap()).named;
+        let at = |passed: &[u64]| -> Vec<String> {
+            let files = named.files(&trace.about, &layout, Some(passed));
+            files.into_iter().map(|f| f.names.join(" ")).collect()
+        };
+        assert_eq!(at(&[0]), ["/d/x/f", "/d/xy", ""]);
+        assert_eq!(at(&[1]), ["/d/x/f", "/d/xy", "/d/l"]);
+        assert_eq!(at(&[3]), ["/d/y/f", "/d/xy", "/d/l"]);
+        let bearers = |name| named.bearers(&trace.about, &layout, name);
+        assert_eq!((bearers("/d/y/f"), bearers("/d/y/g"), bearers("/d/l")), (vec![1], vec![], vec![3]));
+        assert!(named.changed().eq([3, 1]));
     }
 
     #[test]

@@ -386,9 +386,10 @@ impl Recorder {
     }
 
     fn rename(&mut self, r: &Record, call: Call, name: u64, operand: Option<u64>, site: SiteId) {
-        let Some(file) = self.file(r.address) else { return };
         let text = |n: u64| self.what.recording.about().names.get(&n).cloned();
         let Some(name) = text(name) else { return };
+        // A folder has names of any file.
+        let Some(file) = self.file(r.address).or(name.ends_with('/').then_some(0)) else { return };
         let what = match (call, operand.and_then(text)) {
             (Call::Link, _) => What::Link(name),
             (Call::Unlink, _) => What::Unlink(name),
