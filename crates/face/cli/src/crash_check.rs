@@ -9,6 +9,7 @@ use crate::crash_reads;
 use crate::crash_turns::Turns;
 use check::crash::{Outcome, Verdict};
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use protocol::params::nearest;
@@ -62,6 +63,8 @@ pub(crate) struct External {
     folders: AtomicUsize,
     /// It read more than it told.
     reads_more: AtomicBool,
+    /// Some run opened a file of those that were laid out, or nobody can know.
+    opened: AtomicBool,
     turns: Turns,
     /// Runs that did not end.
     endless: AtomicUsize,
@@ -126,6 +129,7 @@ impl External {
         }
         let folder = temporary(bytes)?;
         let whole = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_path_buf());
+        let tells_when_read = statvfs(&whole).is_ok_and(|s| !s.flags().contains(FsFlags::ST_NOATIME));
         Ok(External {
             command: command.into(),
             limit: Duration::from_secs_f64(limit_s.min(86_400.0)),
@@ -137,6 +141,7 @@ impl External {
             tells: AtomicBool::new(false),
             folders: AtomicUsize::new(0),
             reads_more: AtomicBool::new(false),
+            opened: AtomicBool::new(!tells_when_read),
             turns: Turns::default(),
             endless: AtomicUsize::new(0),
             longest_us: AtomicU64::new(0),
@@ -238,6 +243,9 @@ impl External {
         let setting = [crash_reads::REPORT.as_bytes(), b"=", report.as_os_str().as_bytes()].concat();
         let known = Known { setting, folder: folder.into() };
         let status = self.wait(Group { child, known, waited: false }).map_err(|e| broken(&e))?;
+        if !self.opened.load(Ordering::Relaxed) && left.was_opened(folder) {
+            self.opened.store(true, Ordering::Relaxed);
+        }
         // A check that was ended had more to read.
         let told = status.as_ref().ok().and_then(|_| std::fs::read_to_string(&report).ok());
         let told = told.and_then(|told| crash_reads::lines_read(&told, pid, &files, &left.files));
@@ -249,7 +257,14 @@ impl External {
 
     /// What is said of runs that a reader must know of.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
-        self.endless().into_iter().chain(self.turns.disturbed())
+        self.endless().into_iter().chain(self.turns.disturbed()).chain(self.looks_elsewhere())
+    }
+
+    /// A check that looks at nothing holds whatever is lost.
+    fn looks_elsewhere(&self) -> Option<String> {
+        let text = "warning: no run of the check opened a file of the recording, so that its answer says nothing of what they \
+                    hold: see that it looks for them where {image} and {folder} are";
+        (!self.opened.load(Ordering::Relaxed)).then(|| text.into())
     }
 
     /// Runs that did not end are no sign of what was lost.

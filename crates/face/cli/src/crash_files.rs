@@ -1,21 +1,22 @@
 //! What a power failure left, as files: a folder for each run of a check.
 
 use crate::Failure;
-use crate::crash_beside;
+use crate::crash_beside::Beside;
+use crate::crash_names::Names;
 use crate::interrupt::Temporary;
 use crate::recordings::is_abandoned;
 use check::crash::Mark;
 use protocol::PAGE_BYTES;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt::Write;
-use std::fs::File;
-use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::path::{Component, Path, PathBuf};
+use std::fs::{File, FileTimes};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A file that a power failure left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) struct Place {
     pub(crate) base: u64,
     /// Its size.
     pub(crate) bytes: u64,
+    /// What it leads to, where it is a symbolic link.
+    pub(crate) link: Option<PathBuf>,
 }
 
 /// What the program had said when the power failed.
@@ -62,8 +65,10 @@ pub(crate) struct Left<'a> {
     pub(crate) page: Box<dyn Fn(u64) -> Cow<'a, [u8; PAGE_BYTES as usize]> + 'a>,
     /// All files.
     pub(crate) files: Vec<Place>,
-    /// What is beside them, with its path in the folder.
-    pub(crate) beside: Arc<[(PathBuf, PathBuf)]>,
+    /// What is beside them.
+    pub(crate) beside: Arc<[Beside]>,
+    /// What a link leads to is looked for by the names in the folder.
+    pub(crate) names: Names,
     /// The path of `{image}` in the folder; it need not be there.
     pub(crate) chosen: PathBuf,
     /// What the check may rely on.
@@ -81,9 +86,14 @@ impl Left<'_> {
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
             }
-            self.write(place, &path)?;
+            match &place.link {
+                None => self.write(place, &path)?,
+                Some(to) => symlink(self.names.leads_to(to, &files), path)?,
+            }
         }
-        crash_beside::copy(&self.beside, &files)?;
+        for beside in self.beside.iter() {
+            beside.copy(&files, &self.names)?;
+        }
         let mut filled = command.replace("{folder}", &quoted(&files));
         filled = filled.replace("{image}", &quoted(&files.join(&self.chosen)));
         if filled.contains("{marks}") {
@@ -111,62 +121,42 @@ impl Left<'_> {
                 file.write_all_at(&page[..bytes], address - place.base)?;
             }
         }
-        Ok(())
+        // So that whoever reads it is seen, however soon (`was_opened`).
+        file.set_times(FileTimes::new().set_accessed(SystemTime::UNIX_EPOCH))
+    }
+
+    /// Whether a file was read since it was laid out, or is not as it was.
+    pub(crate) fn was_opened(&self, folder: &Path) -> bool {
+        let files = folder.join("files");
+        let is_untouched = |place: &Place| {
+            let about = files.join(&place.name).symlink_metadata();
+            about.is_ok_and(|about| about.atime() == 0 && about.len() == place.bytes)
+        };
+        !self.files.iter().filter(|place| place.link.is_none()).all(is_untouched)
     }
 }
 
-/// A path for a shell: as it is where nothing in it means anything there.
+/// A path for a shell: as it is where nothing in it means anything there. One that is no text the shell makes of its bytes.
 fn quoted(path: &Path) -> String {
     let mut text = String::new();
-    for c in path.to_string_lossy().chars() {
+    let Some(whole) = path.to_str() else {
+        for byte in path.as_os_str().as_bytes() {
+            match byte {
+                b'/' | b'.' | b'_' | b'-' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                    text.push((*byte).into())
+                }
+                _ => _ = write!(text, "\\{byte:03o}"),
+            }
+        }
+        return format!("\"$(printf '{text}')\"");
+    };
+    for c in whole.chars() {
         if !(c.is_alphanumeric() || "/._-+,:@%".contains(c)) {
             text.push('\\');
         }
         text.push(c);
     }
     text
-}
-
-/// Recorded paths, and where they are in the folder of all files: without the folders that all have in common.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
-    common: Vec<OsString>,
-}
-
-/// The parts of a path that name something; what leads out of a folder does not.
-fn parts(path: &str) -> Vec<OsString> {
-    let mut parts = Vec::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::Normal(name) => parts.push(name.to_os_string()),
-            Component::ParentDir => _ = parts.pop(),
-            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
-        }
-    }
-    parts
-}
-
-impl Names {
-    /// For all of these paths.
-    pub(crate) fn new<'p>(paths: impl Iterator<Item = &'p str>) -> Names {
-        let folder = |path| {
-            let mut parts = parts(path);
-            parts.pop();
-            parts
-        };
-        let shorter = |a: Vec<OsString>, b: Vec<OsString>| {
-            let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-            a[..same].to_vec()
-        };
-        Names { common: paths.filter(|p| !p.is_empty()).map(folder).reduce(shorter).unwrap_or_default() }
-    }
-
-    /// Where a recorded path is in the folder.
-    pub(crate) fn relative(&self, path: &str) -> PathBuf {
-        let parts = parts(path);
-        let own = parts.strip_prefix(&self.common[..]).unwrap_or(&parts[..]);
-        own.iter().collect()
-    }
 }
 
 /// A folder that goes with whoever made it.
@@ -269,26 +259,17 @@ mod tests {
     }
 
     #[test]
-    fn files_keep_their_names_below_the_folder_that_they_share() {
-        let names = Names::new(["/srv/a/db/data", "/srv/a/db/log/1", "/srv/a/db/x"].into_iter());
-        assert_eq!(names.relative("/srv/a/db/data"), Path::new("data"));
-        assert_eq!(names.relative("/srv/a/db/log/../log/1"), Path::new("log/1"));
-        let one = Names::new(["/srv/a/kv.pm"].into_iter());
-        assert_eq!(one.relative("/srv/a/kv.pm"), Path::new("kv.pm"));
-        let far = Names::new(["a", "/b/c"].into_iter());
-        assert_eq!(far.relative("../../b/c"), Path::new("b/c"), "nothing leads out of the folder");
-    }
-
-    #[test]
     fn only_touched_pages_are_written_and_the_command_is_filled_in() {
         let page = [7; PAGE_BYTES as usize];
         let left = Left {
             beside: Arc::from([]),
+            names: Names::default(),
             pages: vec![4096, 3 << 12, 9 << 12],
             page: Box::new(|_| Cow::Borrowed(&page)),
             files: vec![
-                Place { name: "a b".into(), base: 4096, bytes: 3 * 4096 - 10 },
-                Place { name: "sub/c".into(), base: 8 << 12, bytes: 5000 },
+                Place { name: "a b".into(), base: 4096, bytes: 3 * 4096 - 10, link: None },
+                Place { name: "sub/c".into(), base: 8 << 12, bytes: 5000, link: None },
+                Place { name: "sub/l".into(), base: 20 << 12, bytes: 1, link: Some("c".into()) },
             ],
             chosen: "a b".into(),
             said: Said { acknowledged: 4, marks: vec![(0, 4), (2, 3)] },
@@ -297,7 +278,10 @@ mod tests {
         let command = left.lay_out(folder.path(), "x {image} {folder} {acknowledged} {marks}").unwrap();
         let root = folder.path().display().to_string();
         assert_eq!(command, format!("x {root}/files/a\\ b {root}/files 4 {root}/marks"));
+        assert!(!left.was_opened(folder.path()));
         let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+        assert_eq!(read("files/sub/l").len(), 5000, "it leads to the file beside it");
+        assert!(left.was_opened(folder.path()));
         let (a, c) = (read("files/a b"), read("files/sub/c"));
         assert_eq!((a.len(), c.len()), (3 * 4096 - 10, 5000));
         assert!(a[..4096].iter().chain(&a[2 * 4096..]).all(|b| *b == 7));

@@ -67,8 +67,8 @@ mod tests {
 
     fn of(report: &str) -> Option<LinesRead> {
         let files = [
-            Place { name: "a".into(), base: 4096, bytes: 200 },
-            Place { name: "sub/b c".into(), base: 8192, bytes: 4096 },
+            Place { name: "a".into(), base: 4096, bytes: 200, link: None },
+            Place { name: "sub/b c".into(), base: 8192, bytes: 4096, link: None },
         ];
         lines_read(report, 7, Path::new("/t/files"), &files)
     }

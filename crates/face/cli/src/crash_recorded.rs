@@ -1,11 +1,12 @@
 //! `coreplane crash` on a recorded program: its files, what a check sees of them, and both ways of cutting its power.
 
 use crate::args::CrashArgs;
-use crate::crash_beside;
+use crate::crash_beside::{self, Beside};
 use crate::crash_check::External;
-use crate::crash_files::{Left, Names, Place, Said};
+use crate::crash_files::{Left, Place, Said};
 use crate::crash_found::{keeper, resumed};
 use crate::crash_lab::{Lab, of_the_machine};
+use crate::crash_names::{Link, Names};
 use crate::crash_refused as refused;
 use crate::crash_time::Budget;
 use crate::races;
@@ -15,10 +16,11 @@ use machine::{CrashEvery, CrashPoint, Cuts, Description, WorkloadDescription};
 use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trace::space::{Layout, Placed};
+use trace::names::{path_of, shown_path};
+use trace::space::{Layout, Placed, is_memory};
 use trace::{About, Recording};
 
 /// Threads that a machine can run.
@@ -51,8 +53,37 @@ pub(crate) struct Recorded<'a> {
     at_first: AtFirst,
     /// Where files lie in a machine's memory.
     layout: Layout,
-    /// Files that are none of it, and their paths in the folder.
-    beside: Arc<[(PathBuf, PathBuf)]>,
+    /// Files that the program only read, outside of the folder that the others have in common: a check does not get them.
+    far: BTreeSet<u32>,
+    /// What is none of it.
+    beside: Arc<[Beside]>,
+}
+
+/// Where files are in the folder that a check gets: what the program changed decides, and what is beside it.
+fn names_of(
+    about: &About,
+    facts: &Facts,
+    layout: &Layout,
+    changed: &BTreeSet<u32>,
+    beside: impl Iterator<Item = PathBuf>,
+) -> Names {
+    let is_link = |number: u32| about.links.contains_key(&number);
+    let counts = |number: u32| changed.contains(&number) && !about.is_made_nameless(number);
+    let at_first = layout.files().iter().filter(|f| counts(f.number)).map(|f| (f.number, f.path.as_str()));
+    // What has nothing in it has no place there.
+    let empty = about.files.iter().filter(|(n, _)| counts(**n)).map(|(n, f)| (*n, f.path.as_str()));
+    let all: Vec<(u32, &str)> = at_first.chain(empty).chain(facts.named.paths()).collect();
+    let links = all.iter().filter_map(|(number, path)| Some(Link { path, to: about.links.get(number)? }));
+    let links: Vec<Link<'_>> = links.collect();
+    let files = all.iter().filter(|(number, _)| !is_link(*number)).map(|(_, path)| path_of(path));
+    Names::new(files.chain(beside), &links)
+}
+
+/// The paths that a recording has files of, as the system has them.
+fn recorded(about: &About, but: &BTreeSet<u32>) -> BTreeSet<PathBuf> {
+    let files = about.files.iter().filter(|(number, _)| !but.contains(number));
+    let first = files.map(|(_, f)| f.path.as_str());
+    first.chain(about.names.values().map(String::as_str)).map(path_of).collect()
 }
 
 pub(crate) fn lab(
@@ -73,9 +104,10 @@ pub(crate) fn lab(
     drop(shown);
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
     // As large as each ever was: what was cut off at the end is there before.
-    let bytes: u64 = recorded.layout.files().iter().map(|f| f.bytes).sum();
-    let beside = recorded.beside.iter().filter_map(|(from, _)| from.metadata().ok());
-    let external = External::new(command, args.time_limit, bytes + beside.map(|m| m.len()).sum::<u64>())?;
+    let near = recorded.layout.files().iter().filter(|f| !recorded.far.contains(&f.number));
+    let bytes: u64 = near.map(|f| f.bytes).sum();
+    let beside: u64 = recorded.beside.iter().map(Beside::bytes).sum();
+    let external = External::new(command, args.time_limit, bytes + beside)?;
     let mut lab = External::ends(|| {
         if let Some(text) = &args.replay {
             return replayed(text, &log, &recorded, &external);
@@ -254,18 +286,16 @@ impl<'a> Recorded<'a> {
         let (facts, about) = (Facts::of(recording), recording.about());
         refused::without_stores(args, &facts)?;
         let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
-        let files = facts.named.files(about, &layout, None);
-        let at_first = about.files.values().map(|f| f.path.as_str());
-        let later = about.names.values().map(String::as_str);
-        let named = |f: &&Placed| !about.is_made_nameless(f.number);
-        let placed = layout.files().iter().filter(named).map(|f| f.path.as_str());
-        let beside = args.beside.as_ref().map(|folder| crash_beside::files(folder, about));
-        let beside = beside.transpose()?.unwrap_or_default();
-        let others = beside.iter().filter_map(|path| path.to_str());
-        let names = Names::new(at_first.chain(later).chain(placed).chain(others));
-        let beside = beside.into_iter().map(|path| (path.clone(), names.relative(&path.to_string_lossy())));
-        let beside = beside.collect();
-        let (number, chosen) = refused::choose(args, &facts, &files, &names)?;
+        let changed = facts.changed();
+        let near = names_of(about, &facts, &layout, &changed, std::iter::empty());
+        let is_far = |f: &&Placed| !changed.contains(&f.number) && !is_memory(f.number) && !near.has(&f.path);
+        let far: BTreeSet<u32> = layout.files().iter().filter(is_far).map(|f| f.number).collect();
+        let beside = args.beside.as_ref().map(|folder| crash_beside::all(folder, &recorded(about, &far)));
+        let beside: Arc<[Beside]> = beside.transpose()?.unwrap_or_default().into();
+        let names = names_of(about, &facts, &layout, &changed, beside.iter().map(|b| b.path.clone()));
+        let mut files = facts.named.files(about, &layout, None);
+        files.retain(|f| !far.contains(&f.number));
+        let (number, chosen) = refused::choose(args, about, &facts, &files, &names)?;
         let begins = facts.begins(&facts.named.bearers(about, &layout, &chosen), args.after);
         Ok(Recorded {
             about,
@@ -277,6 +307,7 @@ impl<'a> Recorded<'a> {
             begins,
             at_first: AtFirst::Fails,
             layout,
+            far,
             beside,
         })
     }
@@ -315,6 +346,7 @@ impl<'a> Recorded<'a> {
             page: Box::new(|address| image.page(address).map_or(Cow::Owned([0; _]), Cow::Borrowed)),
             files: self.places(image.files()),
             beside: Arc::clone(&self.beside),
+            names: self.names.clone(),
             chosen: self.names.relative(&self.chosen),
             said: Said::after(image.acknowledged(), image.marks()),
         }
@@ -328,15 +360,22 @@ impl<'a> Recorded<'a> {
             page: Box::new(|address| Cow::Owned(point.page(address))),
             files: self.places(&files),
             beside: Arc::clone(&self.beside),
+            names: self.names.clone(),
             chosen: self.names.relative(&self.chosen),
             said: Said::of(self.facts.passed(&point.passed)),
         })
     }
 
     fn places(&self, files: &[FileState]) -> Vec<Place> {
-        let named = files.iter().flat_map(|f| f.names.iter().map(move |name| (name, f)));
+        let there = files.iter().filter(|f| !self.far.contains(&f.number));
+        let named = there.flat_map(|f| f.names.iter().map(move |name| (name, f)));
         named
-            .map(|(name, f)| Place { name: self.names.relative(name), base: f.base, bytes: f.size })
+            .map(|(name, f)| Place {
+                name: self.names.relative(name),
+                base: f.base,
+                bytes: f.size,
+                link: self.about.links.get(&f.number).map(|to| path_of(to)),
+            })
             .collect()
     }
 
@@ -382,7 +421,7 @@ impl<'a> Recorded<'a> {
             (None, false) => "; power failures once it is there to stay".into(),
         };
         let mut notes = vec![
-            format!("file {}{beside}{since}", self.shown().display()),
+            format!("file {}{beside}{since}", self.shown()),
             format!(
                 "the check may take {} s and write files of {} bytes",
                 args.time_limit,
@@ -393,19 +432,40 @@ impl<'a> Recorded<'a> {
             notes.push(format!(
                 "the check holds on {} as the program found it, and the program empties it, which counts as making it anew; \
                  --from-start has the power fail from then on, too",
-                self.shown().display()
+                self.shown()
             ));
         }
         notes.extend(refused::remarks(self));
         notes
     }
 
-    /// The folder of the chosen file, where that has files which the check is not given, and one of them.
+    /// The folder that files have in common, where that has what the check is not given, and the first of it.
     pub(crate) fn lacks(&self) -> Option<(PathBuf, String)> {
-        let folder = Path::new(&self.chosen).parent()?;
-        let found = crash_beside::files(folder, self.about).ok()?;
-        let first = found.iter().find(|path| !self.beside.iter().any(|(from, _)| from == *path))?;
-        Some((folder.into(), first.display().to_string()))
+        let folder = self.names.common();
+        let found = crash_beside::all(&folder, &recorded(self.about, &BTreeSet::new())).ok()?;
+        let first = found.iter().find(|one| !self.beside.contains(one))?;
+        Some((folder, shown_path(&first.path)))
+    }
+
+    /// What `{folder}` is, and what is there in the end.
+    pub(crate) fn folder_text(&self) -> String {
+        const SHOWN: usize = 4;
+        let all = self.files.iter().flat_map(|f| &f.names);
+        let mut names: Vec<String> = all.map(|n| shown_path(&self.names.relative(n))).collect();
+        names.sort();
+        let more = names.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        names.truncate(SHOWN);
+        format!(
+            "{{folder}} stands for {}: the files were {}{more} there",
+            shown_path(&self.names.common()),
+            names.join(", ")
+        )
+    }
+
+    /// Whether a file is a symbolic link.
+    pub(crate) fn is_link(&self, number: u32) -> bool {
+        self.about.links.contains_key(&number)
     }
 
     /// What the recorder noted.
@@ -414,8 +474,8 @@ impl<'a> Recorded<'a> {
     }
 
     /// The name of the chosen file as it is shown.
-    pub(crate) fn shown(&self) -> PathBuf {
-        self.names.relative(&self.chosen)
+    pub(crate) fn shown(&self) -> String {
+        shown_path(&self.names.relative(&self.chosen))
     }
 
     /// The name of a file by its number, as it is shown.
@@ -423,6 +483,6 @@ impl<'a> Recorded<'a> {
         let name = self.files.iter().find(|f| f.number == number).and_then(|f| f.names.first());
         let path = name.map_or_else(|| self.about.path(number), String::as_str);
         let path = self.names.relative(path);
-        if path == Path::new("") { format!("file {number}") } else { path.display().to_string() }
+        if path == Path::new("") { format!("file {number}") } else { shown_path(&path) }
     }
 }

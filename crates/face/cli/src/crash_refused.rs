@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
-use crate::crash_files::Names;
+use crate::crash_names::Names;
 use crate::crash_options::{RESULT, folder};
 use crate::crash_recorded::Recorded;
 use crate::output;
@@ -10,6 +10,7 @@ use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use serde_json::json;
 use std::path::Path;
 use trace::About;
+use trace::names::shown_path;
 use trace::space::LARGEST_FILE;
 
 /// Gaps that are told one by one.
@@ -59,17 +60,21 @@ pub(crate) fn never_durable(
         "the program stores to {} and the recording has not one flush (clwb, clflushopt, clflush), fence (sfence, \
          mfence) or sync (msync, fsync, fdatasync, sync, O_SYNC): under {} every store could be lost. Either the \
          program makes nothing durable, or it does so in a way that the recorder does not see",
-        recorded.shown().display(),
+        recorded.shown(),
         model.name()
     );
     Err(no_verdict(args, &why))
 }
 
-/// Whether a gap belongs to a file that counts: the one that the check is about, and others of which the program makes
-/// anything durable. A file of which it never does, such as one of locks, holds nothing that it expects to find again.
+/// Whether a gap belongs to a file that counts: the one that the check is about, others of which the program makes
+/// anything durable, and those of which a name is not known, when they were written to or are links. Another file of which it never
+/// makes anything durable, such as one of locks, holds nothing that it expects to find again.
 fn counts(recorded: &Recorded<'_>, gap: &Gap) -> bool {
-    let durable = |file: u32| recorded.facts.files.get(&file).is_some_and(|f| f.durable);
-    gap.file.is_some_and(|file| file == recorded.number || durable(file))
+    let fact = |file: u32| recorded.facts.files.get(&file);
+    let is_whole = gap.kind == GapKind::Unseen && gap.bytes.1 >= LARGEST_FILE;
+    let named = |file: u32| is_whole && (recorded.is_link(file) || fact(file).is_some_and(|f| f.stored));
+    let durable = |file: u32| fact(file).is_some_and(|f| f.durable);
+    gap.file.is_some_and(|file| file == recorded.number || durable(file) || named(file))
 }
 
 /// A gap, in words.
@@ -127,13 +132,16 @@ pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) ->
     let lacks = || {
         recorded.lacks().map_or(String::new(), |(folder, first)| {
             let folder = folder.display();
-            format!("; what it only read, as {first} perhaps, is not in {{folder}} without --beside {folder}")
+            format!(
+                "; what it only read, and folders without a file, as {first} perhaps, are not there without --beside {folder}"
+            )
         })
     };
     let seen = if gaps.is_empty() {
         format!(
             ". The recording says of nothing that it was not seen: try the command on the files as the program left \
-             them{}",
+             them. {}{}",
+            recorded.folder_text(),
             lacks()
         )
     } else {
@@ -155,6 +163,7 @@ pub(crate) fn from_start(args: &CrashArgs, message: &str) -> Failure {
 /// The recorded path of the file that the check is about.
 pub(crate) fn choose(
     args: &CrashArgs,
+    about: &About,
     facts: &Facts,
     files: &[FileState],
     names: &Names,
@@ -162,7 +171,7 @@ pub(crate) fn choose(
     let known = |f: &&FileState| facts.files.get(&f.number).is_some_and(|f| f.stored) || f.size > 0;
     let there: Vec<&FileState> = files.iter().filter(|f| !f.names.is_empty()).filter(known).collect();
     let shown = || {
-        let all = there.iter().flat_map(|f| &f.names).map(|n| names.relative(n).display().to_string());
+        let all = there.iter().flat_map(|f| &f.names).map(|n| shown_path(&names.relative(n)));
         all.collect::<Vec<_>>().join(", ")
     };
     if let Some(asked) = &args.file {
@@ -183,6 +192,8 @@ pub(crate) fn choose(
         };
     }
     let fact = |f: &FileState| facts.files.get(&f.number);
+    // A link is never what is meant, unless it is asked for.
+    let there: Vec<&FileState> = there.into_iter().filter(|f| !about.links.contains_key(&f.number)).collect();
     let durable = there.iter().find(|f| fact(f).is_some_and(|f| f.durable));
     let stored = || there.iter().find(|f| fact(f).is_some_and(|f| f.stored));
     let chosen = durable.or_else(stored).or(there.first());

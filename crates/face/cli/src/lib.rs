@@ -36,6 +36,7 @@ mod crash_hosts;
 mod crash_lab;
 mod crash_left;
 mod crash_limit;
+mod crash_names;
 mod crash_options;
 mod crash_reads;
 mod crash_recorded;

@@ -176,6 +176,7 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
     if let Some(code) = status.code().filter(|c| *c != 0) {
         about.notes.push(format!("the program ended with exit code {code}"));
     }
+    about.notes.extend(record_check::odd_names(&about));
     let checks = record_check::against_files(&file)?;
     about.differs.extend(checks.iter().flat_map(|c| c.differs.iter().copied()));
     let not_compared = checks.iter().filter(|c| !c.is_compared);

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::trace_info;
 use nix::unistd::{Whence, lseek};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -56,6 +56,14 @@ pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
     all
 }
 
+/// Names that are no text, as they are told.
+pub(crate) fn odd_names(about: &About) -> Vec<String> {
+    let all = about.files.values().map(|f| &f.path).chain(about.names.values());
+    let odd: BTreeSet<&String> = all.filter(|name| !trace::names::is_plain(name)).collect();
+    let told = |name: &&String| format!("a name is not UTF-8, and told as {}", trace::names::shown(name));
+    odd.iter().map(told).collect()
+}
+
 /// Compares all files of a recording that are still there.
 pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure> {
     let about = recording.about();
@@ -64,6 +72,8 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
     let last = about.last_files();
     for (number, file) in &about.files {
         let why = match open(about, &file.path, &file.identity) {
+            // It was made with what it leads to, and nothing changes that.
+            _ if about.links.contains_key(number) => continue,
             _ if !last.contains(number) => {
                 "an earlier file of this name, which the program removed or replaced".into()
             }
@@ -118,7 +128,8 @@ fn open(about: &About, path: &str, identity: &str) -> Result<OnDisk, String> {
     let others = about.names.values().map(String::as_str);
     let mut why = "it is gone".to_string();
     for path in std::iter::once(path).chain(others) {
-        let Ok(meta) = std::fs::metadata(path) else { continue };
+        let path = trace::names::path_of(path);
+        let Ok(meta) = std::fs::metadata(&path) else { continue };
         if format!("{}:{}", meta.dev(), meta.ino()) != identity || !meta.is_file() {
             continue;
         }

@@ -13,7 +13,7 @@ use std::path::Path;
 use trace::export::{self, Written};
 use trace::import::Format as Foreign;
 use trace::space::file_of;
-use trace::{About, Call, Kind, Record, Recording};
+use trace::{Call, Kind, Record, Recording};
 use units::watch;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
@@ -77,16 +77,17 @@ fn say(common: &Common, to: &Path, written: &Written, lacked: &str) {
     }
 }
 
-/// The whole blocks of a recording. One that has its end is as it was.
+/// The whole blocks of a recording. One that has its end is as it was; places have names, which `record` would have given them.
 fn salvaged(path: &Path) -> Result<Recording, Failure> {
     let kept = recordings::prefix(path)?;
-    if kept.is_finished() {
-        return Ok(kept);
+    let mut about = kept.about().clone();
+    if about.locations.is_empty() {
+        crate::record_places::name(&mut about, &kept.counts().locations);
     }
-    let end = format!("its end ({} bytes after the last whole block)", kept.left_over());
-    let lacked = &kept.about().lacks;
-    let lacks = if lacked.is_empty() { end } else { format!("{lacked}; {end}") };
-    let about = About { lacks, ..kept.about().clone() };
+    if !kept.is_finished() {
+        let end = format!("its end ({} bytes after the last whole block)", kept.left_over());
+        about.lacks = if about.lacks.is_empty() { end } else { format!("{}; {end}", about.lacks) };
+    }
     Ok(kept.with_about(about))
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn path(about: &About, number: u32) -> String {
     match about.path(number) {
         "" if is_memory(number) => format!("memory {}", number - MEMORY),
         "" => format!("file {number}"),
-        path => path.to_string(),
+        path => trace::names::shown(path),
     }
 }
 

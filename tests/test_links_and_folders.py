@@ -1,0 +1,183 @@
+"""What programs do to names of all kinds, recorded by hooks and by Valgrind, and the folder that a check gets of it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli
+from test_binaries import binary, compile_c, tool  # noqa: F401 (fixtures)
+
+CODES = {"clean": 0, "loses": 1}
+
+#: Does by the word of its first argument what a test is about. A second argument leaves out a sync.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <coreplane.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static int put(const char *name, int sync) {
+    int fd = open(name, O_RDWR | O_CREAT, 0644);
+    return write(fd, "contents", 8) != 8 || (sync && fsync(fd));
+}
+static int folder(const char *name) { return fsync(open(name, O_RDONLY | O_DIRECTORY)); }
+int main(int count, char **words) {
+    const char *word = words[1];
+    int sync = count < 3;
+    if (!strcmp(word, "name")) return put("caf\xe9.db", sync) || folder(".");
+    if (!strcmp(word, "lock")) {
+        if (symlink("127.0.0.1:+77", "lock") || put("data", sync) || folder(".")) return 1;
+        return unlink("lock");
+    }
+    if (!strcmp(word, "swap")) {
+        if (put("1", sync) || put("2", sync) || symlink("1", "one") || symlink("2", "two") || folder(".")) return 1;
+        return renameat2(AT_FDCWD, "one", AT_FDCWD, "two", RENAME_EXCHANGE) || folder(".");
+    }
+    if (!strcmp(word, "mail")) {
+        if (mkdir("M", 0755) || mkdir("M/new", 0755) || mkdir("M/cur", 0755) || put("top", 1)) return 1;
+        return put("M/new/1", 1) || folder("M/new");
+    }
+    if (!strcmp(word, "late")) return rename("x", "y") || put("y/old", 1) || folder(".");
+    if (!strcmp(word, "read")) {
+        volatile char *zone = mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/usr/share/zoneinfo/UTC", O_RDONLY), 0);
+        return zone[0] != 'T' || put("data", sync) || folder(".");
+    }
+    if (!strcmp(word, "splice")) {
+        int ends[2], fd = open("data", O_RDWR | O_CREAT, 0644);
+        loff_t at = 4096;
+        if (pwrite(fd, "before", 6, 8000) != 6 || pipe(ends) || write(ends[1], "contents", 8) != 8) return 1;
+        return splice(ends[0], NULL, fd, &at, 8, 0) != 8 || fsync(fd);
+    }
+    /* Ends by a signal when it has written more than a block. */
+    int fd = open("data", O_RDWR | O_CREAT, 0644);
+    for (int n = 0; n < 30000; n++)
+        if (pwrite(fd, &n, sizeof n, n % 1000 * 8) != sizeof n) return 1;
+    return kill(getpid(), strcmp(word, "abort") ? SIGKILL : SIGABRT);
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["hooks", "valgrind"])
+def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, compiled once for each of the two ways."""
+    built = Cli(tmp_path_factory.mktemp(request.param))
+    (built.folder / "p.c").write_text(PROGRAM)
+    if request.param == "hooks":
+        built("cc", "-O1", "-g", "p.c", "-o", "p")
+    else:
+        request.getfixturevalue("tool")
+        compile_c(built, "p", "-g", "-I", ROOT / "capture", source=built.folder / "p.c")
+    return built.folder / "p"
+
+
+@pytest.fixture
+def program(compiled: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """A folder for the program's files alone: its recording lies above."""
+    if compiled.parent.name.startswith("valgrind"):
+        monkeypatch.setenv("COREPLANE_VALGRIND", str(request.getfixturevalue("tool")))
+    monkeypatch.setenv("PROGRAM", str(compiled))
+    (tmp_path / "w").mkdir()
+    return Cli(tmp_path / "w")
+
+
+def record(cli: Cli, *words: str) -> str:
+    """What the program finds is not of an earlier run."""
+    for path in cli.folder.glob("*"):
+        if path.is_file() or path.is_symlink():
+            path.unlink()
+    return cli.run("record", "--out", "../t.cpt", "--", os.environ["PROGRAM"], *words).stderr
+
+
+def crash(cli: Cli, check: str, *options: object) -> subprocess.CompletedProcess[str]:
+    return cli.run("crash", "intel", "trace:../t.cpt", "--points", 20, "--images", 8, "--check", check, *options)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("symlink", "clean"), ("symlink_no_fsync", "loses"),
+        ("folder_renamed", "clean"), ("folder_renamed_no_fsync", "loses"),
+        ("syncfs", "clean"), ("syncfs_elsewhere", "loses"),
+    ],
+)
+def test_valgrind_sees_names_as_hooks_do(binary: Cli, name: str, verdict: str) -> None:  # noqa: F811
+    compile_c(binary, name, "-g", "-I", ROOT / "capture", source=ROOT / f"tests/truth/{name}.c")
+    binary("record", "--quiet", "--memory", "pm", "--out", "t.cpt", "--", f"./{name}", "f.pm")
+    check = f"{binary.folder}/{name} --check {{folder}}/f.pm {{acknowledged}}"
+    done = binary.run("crash", "intel", "trace:t.cpt", "--model", "px86", "--points", 30, "--check", check)
+    assert done.returncode == CODES[verdict], done.stdout + done.stderr
+
+
+def test_a_name_that_is_not_utf8_is_kept(program: Cli) -> None:
+    assert "told as" in (said := record(program, "name")) and "caf\\xe9.db" in said
+    found = program.json("trace", "info", "../t.cpt")
+    assert [f["path"] for f in found["files"]] == [f"{program.folder}/caf\\xe9.db"] and found["differs"] == []
+    whole = 'test ! -s "$(printf "%s/caf\\351.db" {folder})" || grep -q contents {image}'
+    assert crash(program, whole).returncode == 0
+    record(program, "name", "without a sync")
+    assert crash(program, "test ! -e {image} || grep -q contents {image}").returncode == 1
+
+
+def test_a_lock_that_is_a_link_is_no_matter(program: Cli) -> None:
+    record(program, "lock")
+    check = "test ! -e {folder}/data || grep -q contents {folder}/data"
+    assert (done := crash(program, check)).returncode == 0, done.stderr
+    assert "not modelled" not in done.stdout
+
+
+def test_links_that_exchange_their_names_are_not_judged(program: Cli) -> None:
+    for words in ((), ("without a sync",)):
+        record(program, "swap", *words)
+        done = crash(program, "grep -q contents {folder}/one")
+        assert done.returncode == 2 and "two files exchanged their names" in done.stderr
+
+
+def test_empty_folders_come_with_beside_and_are_named_without(program: Cli) -> None:
+    record(program, "mail")
+    check = "test ! -e {folder}/M/new/1 || test -d {folder}/M/cur"
+    said = crash(program, check).stderr
+    assert f"{{folder}} stands for {program.folder}: the files were M/new/1, top there" in said
+    assert f"{program.folder}/M/cur perhaps" in said and f"--beside {program.folder}" in said
+    assert (done := crash(program, check, "--beside", program.folder)).returncode == 0, done.stderr
+
+
+def test_what_was_in_a_folder_before_that_was_renamed_is_not_judged(program: Cli) -> None:
+    (program.folder / "x").mkdir()
+    (program.folder / "x/old").write_text("contents of old")
+    record(program, "late")
+    done = crash(program, "test -e {folder}/old")
+    assert done.returncode == 2 and "a folder was renamed before this file in it was recorded" in done.stderr
+
+
+def test_files_that_are_only_read_do_not_move_the_folder(program: Cli) -> None:
+    record(program, "read")
+    holds = "test ! -e {folder}/data || grep -q contents {folder}/data"
+    assert (done := crash(program, holds)).returncode == 0 and "UTC" not in done.stdout, done.stderr
+    record(program, "read", "without a sync")
+    assert crash(program, holds).returncode == 1
+
+
+def test_a_check_that_opens_nothing_is_told(program: Cli) -> None:
+    record(program, "read")
+    told = "no run of the check opened a file of the recording"
+    assert told in crash(program, "cat {folder}/elsewhere 2>/dev/null; true").stdout
+    assert told not in crash(program, "cat {image} 2>/dev/null; true").stdout
+
+
+def test_splice_says_where_it_wrote(program: Cli) -> None:
+    record(program, "splice")
+    assert "(8 bytes of data from 0x1000 on)" in crash(program, "true {image}").stderr
+
+
+@pytest.mark.parametrize("how", ["abort", "kill"])
+def test_what_a_program_left_that_was_ended_has_its_places(program: Cli, how: str) -> None:
+    record(program, how)
+    program("trace", "convert", "--salvage", "../t.recording", "../s.cpt")
+    assert program.json("trace", "info", "../s.cpt")["locations"] > 0
