@@ -92,8 +92,29 @@ int main(void) {
 """
 
 
-def test_there_is_no_verdict_on_a_file_that_another_process_makes_durable(forks: Cli) -> None:
-    (forks.folder / "syncs.c").write_text(SYNCS)
+#: The child is there before the file, and only opens it.
+SYNCS_LATE = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    int ask[2], answer[2];
+    char byte = 0;
+    if (pipe(ask) || pipe(answer)) return 1;
+    if (!fork()) {
+        int fd = read(ask[0], &byte, 1) == 1 ? open("f", O_RDWR) : -1;
+        return fsync(fd) || write(answer[1], &byte, 1) != 1;
+    }
+    int fd = open("f", O_RDWR | O_CREAT, 0600);
+    if (write(fd, "old", 3) != 3 || fsync(fd) || pwrite(fd, "new", 3, 0) != 3) return 1;
+    if (write(ask[1], &byte, 1) != 1 || read(answer[0], &byte, 1) != 1) return 1;
+    return pwrite(fd, "more", 4, 0) != 4 || fsync(fd);
+}
+"""
+
+
+@pytest.mark.parametrize("program", [SYNCS, SYNCS_LATE], ids=["inherited", "late"])
+def test_there_is_no_verdict_on_a_file_that_another_process_makes_durable(forks: Cli, program: str) -> None:
+    (forks.folder / "syncs.c").write_text(program)
     by_valgrind = b"coreplane_object" not in (forks.folder / "forks").read_bytes()
     compile_c(forks, "syncs", "-g", source=forks.folder / "syncs.c") if by_valgrind else forks("cc", "syncs.c", "-o", "syncs")
     crash = ["crash", "intel", "--check", "true {image}", "--points", 2]

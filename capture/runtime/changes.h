@@ -142,14 +142,14 @@ static void after_allocate(const struct allocation *a, int failed, uint32_t loca
 /* All that was done before the call began is durable when it returns: its place in the order is its beginning. */
 #define WHOLE (UINT64_MAX >> 8)
 
-/* The file of a descriptor, where its text is recorded; the child of a fork records it when it makes what its parent did durable. */
+/* The file of a descriptor, where its text is recorded; where each process has a trace, any: it makes durable what another has done. */
 static struct file *described_file(struct buffer *b, int fd, int *folder, uint32_t location) {
     struct stat s;
     *folder = 0;
     if (raw_fstat(fd, &s)) return NULL;
     *folder = S_ISDIR(s.st_mode);
     struct file *f = known_file(&s);
-    if (f && f->inherited && !f->described) return file_of_fd(b, fd, location);
+    if (each_process && !*folder && (!f || !f->described)) return file_of_fd(b, fd, location);
     return f && f->described && !f->ignored ? f : NULL;
 }
 

@@ -9,8 +9,6 @@ struct file {
     uint8_t described, ready;
     /* They are in that of the process that this one was forked from. */
     uint8_t inherited;
-    /* The child of a fork, which is not recorded, has changed it or made it durable: said once. */
-    uint8_t elsewhere;
     /* libpmemobj or a like library mapped it, and stores to it. */
     uint8_t library;
     /* It has lost its last name: another file may get its inode. */

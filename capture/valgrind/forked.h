@@ -1,26 +1,35 @@
-/* The child of a fork that has no trace of its own: what it does to the files of its parent's is said there, by their numbers. */
+/* The child of a fork that has no trace of its own: which files it changes or makes durable is said in its parent's, by device and inode,
+ * since the parent may come to know them later. */
 
 static int forked;
 
-/* Said once for each file. The descriptor appends, and blocks are written whole. */
-static void done_elsewhere(struct file *f) {
-    HChar number[16];
-    if (!f || !f->described || f->ignored || f->elsewhere) return;
-    f->elsewhere = 1;
-    VG_(snprintf)(number, sizeof number, "%u", f->number);
+/* Each once, as long as there is room for them. */
+enum { KEPT_FILES = 256 };
+static struct { uint64_t device, inode; } done_to[KEPT_FILES];
+static unsigned done_count;
+
+/* The descriptor appends, and blocks are written whole. */
+static void done_elsewhere(uint64_t device, uint64_t inode) {
+    HChar identity[48];
+    for (unsigned n = 0; n < done_count; n++)
+        if (done_to[n].device == device && done_to[n].inode == inode) return;
+    if (done_count < KEPT_FILES) done_to[done_count].device = device, done_to[done_count++].inode = inode;
+    VG_(snprintf)(identity, sizeof identity, "%llu:%llu", (unsigned long long)device, (unsigned long long)inode);
     recording = 1;
-    write_text("elsewhere", number);
+    write_text("elsewhere", identity);
     recording = 0;
 }
 
 static void done_to_descriptor(Int fd) {
     struct stat s;
-    if (raw_fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) done_elsewhere(known_file(&s));
+    if (raw_fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) done_elsewhere(s.st_dev, s.st_ino);
 }
 
 static void done_to_mappings(Addr from, UWord bytes) {
-    for (UInt i = 0; i < mapping_count; i++)
-        if (from < mappings[i].from + mappings[i].bytes && mappings[i].from < from + bytes) done_elsewhere(mappings[i].file);
+    for (UInt i = 0; i < mapping_count; i++) {
+        const struct mapping *m = &mappings[i];
+        if (m->bytes && from < m->from + m->bytes && m->from < from + bytes) done_elsewhere(m->file->device, m->file->inode);
+    }
 }
 
 static void call_of_forked(UInt number, const UWord *a) {
@@ -32,7 +41,8 @@ static void call_of_forked(UInt number, const UWord *a) {
     case __NR_copy_file_range: case __NR_splice: done_to_descriptor((Int)a[2]); break;
     case __NR_msync: done_to_mappings(a[0], a[1]); break;
     case __NR_sync: case __NR_syncfs:
-        for (uint32_t n = 1; n < file_count; n++) done_elsewhere(&files[n]);
+        for (uint32_t n = 1; n < file_count; n++)
+            if (files[n].described) done_elsewhere(files[n].device, files[n].inode);
         break;
     default: break;
     }

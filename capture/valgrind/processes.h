@@ -1,8 +1,6 @@
 /* Where each process has a trace of its own: in one folder, by the kernel's number, which stays the same when it becomes another
  * program. Beside it lies the program's name. */
 
-static const HChar *each_process;
-
 static void name_process(const HChar *path) {
     HChar beside[4096 + 8];
     const HChar *name = VG_(args_the_exename), *slash = VG_(strrchr)(name, '/');

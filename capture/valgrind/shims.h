@@ -28,6 +28,9 @@ static unsigned threads;
 /* No check is run by this tool, and no process is a host. */
 enum { reading = 0, by_host = 0 };
 
+/* The folder of the traces, where each process has one (processes.h). */
+static const HChar *each_process;
+
 /* Instructions that the thread executed since its last record, beside those that the record itself tells. */
 static uint64_t own_work;
 /* Whether what runs is outside of the region that is recorded (region.h): its instructions are not told. */

@@ -1,8 +1,7 @@
 //! A user's own recovery: a command that gets the files that a power failure left and decides by its exit status.
 
 use crate::Failure;
-use crate::crash_files::Folder;
-use crate::crash_files::{Left, temporary};
+use crate::crash_files::{Folder, LEAST_LIMIT, Left, temporary};
 use crate::crash_left::Known;
 use crate::crash_limit::OwnTime;
 use crate::crash_reads;
@@ -29,9 +28,6 @@ const OUTPUT: u64 = 4096;
 
 /// Characters of a line that are shown.
 const SHOWN: usize = 400;
-
-/// The smallest limit on the size of files that a command writes: databases allocate logs of tens of megabytes when they are opened.
-const LEAST_LIMIT: u64 = 128 << 20;
 
 /// The limit for files of `bytes` bytes in all.
 fn file_limit(bytes: u64) -> u64 {
@@ -86,18 +82,15 @@ const ENDLESS: usize = 4;
 const TENTH: u32 = 10;
 const SHORTER: u32 = 4;
 
-/// What a check is told, in braces.
-const PLACEHOLDERS: [&str; 4] = ["image", "folder", "acknowledged", "marks"];
-
-/// A word in braces that is nearly one of these, and which: the check would get it as it stands, and might hold for want of it.
-fn misspelt(command: &str) -> Option<(&str, &'static str)> {
+/// A word in braces that is nearly `acknowledged`: the check would get it as it stands, and might hold for want of the number. Of the
+/// shorter ones too much is near that shells and other languages have in braces.
+fn misspelt(command: &str) -> Option<&str> {
     let opened = command.match_indices('{').filter(|(at, _)| !command[..*at].ends_with('$'));
-    let words = opened.filter_map(|(at, _)| command[at + 1..].split_once('}')).map(|(word, _)| word);
-    // Of three letters and less too much is near, such as awk's.
-    let others = words.filter(|word| word.len() > 3 && !PLACEHOLDERS.contains(word));
-    let mut near = others.filter_map(|word| Some((word, *nearest(word, PLACEHOLDERS).first()?)));
-    near.next()
+    let mut words = opened.filter_map(|(at, _)| command[at + 1..].split_once('}')).map(|(word, _)| word);
+    words.find(|word| *word != ACKNOWLEDGED && word.len() > 6 && !nearest(word, [ACKNOWLEDGED]).is_empty())
 }
+
+const ACKNOWLEDGED: &str = "acknowledged";
 
 /// What a run of the check did.
 struct Ran {
@@ -119,9 +112,9 @@ impl External {
                 "--check '{command}': write {{image}} where the file's path belongs, or {{folder}} for that of all files"
             )));
         }
-        if let Some((word, meant)) = misspelt(command) {
+        if let Some(word) = misspelt(command) {
             return Err(Failure::BadInput(format!(
-                "--check '{command}': {{{word}}} stands for nothing; did you mean {{{meant}}}?"
+                "--check '{command}': {{{word}}} stands for nothing; did you mean {{{ACKNOWLEDGED}}}?"
             )));
         }
         if !limit_s.is_finite() || limit_s <= 0.0 {
@@ -425,10 +418,16 @@ mod tests {
 
     #[test]
     fn a_placeholder_that_is_nearly_one_is_no_text_of_the_check() {
-        assert_eq!(misspelt("./c {image} {acknoledged}"), Some(("acknoledged", "acknowledged")));
-        assert_eq!(misspelt("./c {Image}"), Some(("Image", "image")));
-        let right = "./c {image} {folder} {acknowledged} {marks} ${images} | awk '{print}' | awk '{a}' {";
-        assert_eq!(misspelt(right), None);
+        assert_eq!(misspelt("./c {image} {acknoledged}"), Some("acknoledged"));
+        assert_eq!(misspelt("./c {image} {Acknowledge}"), Some("Acknowledge"));
+        for right in [
+            "./c {image} {acknowledged} {marks}",
+            "${acknowledge}",
+            "awk '{print}' f\"{mark} {usage}\" {",
+            "",
+        ] {
+            assert_eq!(misspelt(right), None);
+        }
     }
 
     #[test]

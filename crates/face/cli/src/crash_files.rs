@@ -231,13 +231,16 @@ pub(crate) fn temporary(bytes: u64) -> Result<Folder, Failure> {
     make(&root).map_err(|e| Failure::BadInput(format!("{}: {e}", root.display())))
 }
 
+/// The smallest limit on the size of files that a command writes: databases allocate logs of tens of megabytes when they are opened.
+pub(crate) const LEAST_LIMIT: u64 = 128 << 20;
+
 /// Where memory is a file system.
 const MEMORY: &str = "/dev/shm";
 
 /// Whether a file system has room for a check on each processor, and what it may write, and as much again.
 fn has_room(root: &Path, bytes: u64) -> bool {
     let checks = rayon::current_num_threads() as u64;
-    let needed = bytes.saturating_mul(4 * 2 * checks).max(64 << 20);
+    let needed = bytes.saturating_mul(4 * 2 * checks).max(2 * LEAST_LIMIT);
     nix::sys::statvfs::statvfs(root).is_ok_and(|s| s.blocks_available() * s.fragment_size() > needed)
 }
 

@@ -39,8 +39,8 @@ pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
             ranges.join(", ")
         ));
     }
-    let elsewhere = about.elsewhere.iter().map(|number| {
-        let path = trace_info::path(about, *number);
+    let elsewhere = about.files_elsewhere().map(|number| {
+        let path = trace_info::path(about, number);
         format!("warning: {path}: other processes change it or make it durable, so that the crash lab gives no verdict on it")
     });
     all.extend(elsewhere);

@@ -12,7 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::SystemTime;
-use trace::{About, Described, Recording};
+use trace::{About, Call, Described, Recording};
 
 /// A process's recording.
 struct Part {
@@ -123,26 +123,32 @@ fn shared_files(parts: &[Part]) -> Vec<String> {
     met.into_iter().filter(|(_, times)| *times > 1).map(|(identity, _)| identity).collect()
 }
 
-/// Files of a recording that a process which ran at the same time changes or makes durable, for each of the recordings.
-fn elsewhere(parts: &[Part]) -> Vec<BTreeSet<u32>> {
+/// Files of a recording, by device and inode, that a process which ran at the same time changes or makes durable, for each of the
+/// recordings.
+fn elsewhere(parts: &[Part]) -> Vec<BTreeSet<String>> {
     let changed: Vec<BTreeSet<String>> = parts.iter().map(|part| changed(&part.recording)).collect();
+    let syncs_all = |part: &Part| part.recording.counts().calls.contains_key(&Call::Sync);
     let others = |own: usize, identity: &String| {
         let ran = |other: usize| other != own && parts[other].ran_with(&parts[own]);
-        (0..parts.len()).any(|other| ran(other) && changed[other].contains(identity))
+        (0..parts.len())
+            .any(|other| ran(other) && (syncs_all(&parts[other]) || changed[other].contains(identity)))
     };
     let of_one = |own: usize| {
-        let files = parts[own].recording.about().files.iter();
-        files.filter(|(_, file)| others(own, &file.identity)).map(|(number, _)| *number).collect()
+        let files = parts[own].recording.about().files.values().map(|file| &file.identity);
+        files.filter(|identity| others(own, identity)).cloned().collect()
     };
     (0..parts.len()).map(of_one).collect()
 }
 
-/// Files, by device and inode, that a process changes or makes durable.
+/// Files, by device and inode, that a process changes or makes durable: any that it knows, where what it did last is not recorded.
 fn changed(recording: &Recording) -> BTreeSet<String> {
-    let files = &recording.about().files;
-    let done = recording.counts().files.iter();
-    let done = done.filter(|(_, f)| f.stores + f.written + f.flushes + f.syncs > 0);
-    done.filter_map(|(number, _)| files.get(number).map(|f| f.identity.clone())).collect()
+    let counts = &recording.counts().files;
+    let done = |number: &u32| {
+        let done = counts.get(number).map_or(0, |f| f.stores + f.written + f.flushes + f.syncs + f.calls);
+        done > 0 || !recording.is_finished()
+    };
+    let files = recording.about().files.iter().filter(|(number, _)| done(number));
+    files.map(|(_, file)| file.identity.clone()).collect()
 }
 
 /// `t.cpt` becomes `t.2-name.cpt`.
@@ -158,7 +164,7 @@ fn save(
     part: Part,
     command: &[String],
     shared: &[String],
-    elsewhere: BTreeSet<u32>,
+    elsewhere: BTreeSet<String>,
     path: &Path,
 ) -> Result<Value, Failure> {
     let Part { name, recording, .. } = part;

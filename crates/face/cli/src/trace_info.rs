@@ -51,7 +51,7 @@ pub(crate) fn summary(trace: &Described) -> Value {
         "makes_durable": summary.makes_durable(),
         "unseen": summary.unseen.keys().map(|n| unseen_json(trace, *n)).collect::<Vec<_>>(),
         "differs": differs.collect::<Vec<_>>(),
-        "elsewhere": about.elsewhere.iter().map(|n| path(about, *n)).collect::<Vec<_>>(),
+        "elsewhere": about.files_elsewhere().map(|n| path(about, n)).collect::<Vec<_>>(),
         "notes": about.notes,
         "locations": about.locations.len(),
     })
@@ -167,8 +167,8 @@ fn print_doubts(trace: &Described) {
         say!("\nnot modelled: {}: {} times, {} bytes", text(about, *number), count(c.times), count(c.bytes));
         say!("  at {}", places.join(", "));
     }
-    for number in &about.elsewhere {
-        say!("\nnot explained: {} is changed or made durable by other processes, too", path(about, *number));
+    for number in about.files_elsewhere() {
+        say!("\nnot explained: {} is changed or made durable by other processes, too", path(about, number));
     }
     for d in about.differs.iter().take(10) {
         let Differs { file, .. } = d;

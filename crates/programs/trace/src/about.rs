@@ -61,8 +61,8 @@ pub struct About {
     pub unseen: BTreeMap<u64, String>,
     /// Bytes that the recording does not explain.
     pub differs: Vec<Differs>,
-    /// Files that other processes change or make durable.
-    pub elsewhere: BTreeSet<u32>,
+    /// Files, by device and inode, that other processes change or make durable.
+    pub elsewhere: BTreeSet<String>,
     /// Further remarks.
     pub notes: Vec<String>,
     /// The program itself; its first location is 0.
@@ -102,7 +102,7 @@ impl About {
             "name" => self.names.extend([numbered(value).ok_or_else(bad)?]),
             "unseen" => self.unseen.extend([numbered(value).ok_or_else(bad)?]),
             "differs" => self.differs.push(differs(value).ok_or_else(bad)?),
-            "elsewhere" => _ = self.elsewhere.insert(value.trim().parse().map_err(|_| bad())?),
+            "elsewhere" => _ = self.elsewhere.insert(value.into()),
             "program" => self.program.path = value.into(),
             "bias" => self.program.bias = u64::from_str_radix(value.trim(), 16).map_err(|_| bad())?,
             "object" => self.objects.push(object(value).ok_or_else(bad)?),
@@ -137,7 +137,7 @@ impl About {
         all.extend(self.unseen.iter().map(|(n, text)| ("unseen", format!("{n}\n{text}"))));
         let differs = |d: &Differs| format!("{} {} {}", d.file, d.offset, d.bytes);
         all.extend(self.differs.iter().map(|d| ("differs", differs(d))));
-        all.extend(self.elsewhere.iter().map(|number| ("elsewhere", number.to_string())));
+        all.extend(self.elsewhere.iter().map(|identity| ("elsewhere", identity.clone())));
         all.extend(self.notes.iter().map(|text| ("note", text.clone())));
         let object = |o: &Object| format!("{:x} {:x} {}", o.first, o.bias, o.path);
         all.extend(self.objects.iter().map(|o| ("object", object(o))));
@@ -161,6 +161,12 @@ impl About {
     /// Whether the program made the file without a name (`O_TMPFILE`): it has those that calls give it, and none before.
     pub fn is_made_nameless(&self, number: u32) -> bool {
         self.files.get(&number).is_some_and(|f| f.path.is_empty())
+    }
+
+    /// Files that other processes change or make durable, too.
+    pub fn files_elsewhere(&self) -> impl Iterator<Item = u32> {
+        let files = self.files.iter().filter(|(_, file)| self.elsewhere.contains(&file.identity));
+        files.map(|(number, _)| *number)
     }
 
     /// The path of a file, as far as it is known; see [`crate::space::is_memory`] for the others.
@@ -233,7 +239,7 @@ pub(crate) mod tests {
             names: BTreeMap::from([(1, "/tmp/a journal".into())]),
             unseen: BTreeMap::from([(0, "vmsplice into the file".into())]),
             differs: vec![Differs { file: 3, offset: 64, bytes: 8 }],
-            elsewhere: BTreeSet::from([2]),
+            elsewhere: BTreeSet::from(["8:2".into()]),
             notes: vec!["libx.so has no hooks".into()],
             program: Object { first: 0, bias: 0x1000, path: "/bin/kv".into() },
             objects: vec![Object { first: 0x1000, bias: 0x40_0000, path: "/lib/a b.so".into() }],

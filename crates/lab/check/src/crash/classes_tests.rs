@@ -21,7 +21,7 @@ pub(super) fn any_log() -> impl Strategy<Value = Log> {
             7 => Kind::Fence(FenceKind::Ofence),
             8 => Kind::Synchronise(Order::Release),
             9 => Kind::Synchronise(Order::Acquire),
-            10 => Kind::Written,
+            10 => Kind::Written { call: 0 },
             _ => Kind::Change,
         };
         let address = PM_BASE + word % 3 * 64 + word / 3 * 8;

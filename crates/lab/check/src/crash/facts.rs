@@ -120,14 +120,14 @@ impl Facts {
             site: String::new(),
         };
         facts.gaps.extend(about.differs.iter().map(gap));
-        let elsewhere = |file: &u32| Gap {
+        let elsewhere = |file: u32| Gap {
             kind: GapKind::Elsewhere,
-            file: Some(*file),
+            file: Some(file),
             bytes: (0, 0),
             what: String::new(),
             site: String::new(),
         };
-        facts.gaps.extend(about.elsewhere.iter().map(elsewhere));
+        facts.gaps.extend(about.files_elsewhere().map(elsewhere));
         facts
     }
 

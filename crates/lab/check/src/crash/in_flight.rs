@@ -105,7 +105,7 @@ impl<'a> Tracker<'a> {
             watch::check();
             self.forget_epochs();
         }
-        if writes(event.kind) || event.kind == Kind::Written {
+        if writes(event.kind) || matches!(event.kind, Kind::Written { .. }) {
             self.last_store = Some(event.site);
         }
         match event.kind {
@@ -113,7 +113,7 @@ impl<'a> Tracker<'a> {
             Kind::Change => {
                 self.changes.extend(change.map(|c| PendingChange { event: index, call: event, change: *c }));
             }
-            Kind::Written => self.push(index, &event, KERNEL),
+            Kind::Written { .. } => self.push(index, &event, KERNEL),
             Kind::Sync => {
                 self.commit(self.changes.len());
                 self.sync(event.address, event.address.saturating_add(event.value));
@@ -189,7 +189,7 @@ impl<'a> Tracker<'a> {
             | Kind::Fence(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Change) => {
                 writes(kind) && (self.model == Persistency::Strict || self.needed_changes(event.address) > 0)
             }
@@ -319,7 +319,7 @@ impl<'a> Tracker<'a> {
             | Kind::Synchronise(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Sync
             | Kind::Change => {}
         }
@@ -352,7 +352,7 @@ impl<'a> Tracker<'a> {
             | Kind::Fence(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Sync
             | Kind::Change => self.step_x86(index, event),
         }
@@ -389,7 +389,7 @@ impl<'a> Tracker<'a> {
             | Kind::Synchronise(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Sync
             | Kind::Change => {
                 self.step_epochs(index, event);
@@ -446,7 +446,7 @@ impl<'a> Tracker<'a> {
             | Kind::Ended
             | Kind::Begins
             | Kind::Sync
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Change => {}
         }
     }

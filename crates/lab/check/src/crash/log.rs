@@ -61,7 +61,10 @@ pub enum Kind {
     /// The region of interest begins.
     Begins,
     /// The kernel stored: no flush, but a sync call makes it durable.
-    Written,
+    Written {
+        /// The same for all that one call of a thread wrote.
+        call: u32,
+    },
     /// A sync call for the `value` bytes from the address on; it also makes every change of names and sizes durable.
     Sync,
     /// Change number `value` of a file's name or size.

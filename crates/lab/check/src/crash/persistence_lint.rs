@@ -38,16 +38,38 @@ struct LineState {
 #[derive(Default)]
 struct Names {
     synced: BTreeSet<u64>,
-    /// First address of the file, and the place of the change.
-    pending: Vec<(u64, SiteId)>,
+    pending: Vec<Named>,
+}
+
+/// A name that nothing has made durable yet.
+struct Named {
+    /// The first address of its file.
+    base: u64,
+    name: String,
+    /// Before it was renamed.
+    from: Option<String>,
+    site: SiteId,
 }
 
 impl Names {
     fn follow(&mut self, log: &Log, change: &Change, site: SiteId) {
-        let names = matches!(change.what, What::Link(_) | What::Rename(..));
-        let base = log.files.get(change.file).map(|file| file.base);
-        let known = base.filter(|base| names && self.synced.contains(base));
-        self.pending.extend(known.map(|base| (base, site)));
+        let Some(base) = log.files.get(change.file).map(|file| file.base) else { return };
+        match &change.what {
+            What::Size(_) | What::AtLeast(_) => {}
+            // What has gone again, or back, is nothing that anybody expects to find.
+            What::Unlink(name) => self.pending.retain(|pending| pending.name != *name),
+            What::Link(name) | What::Rename(_, name) => {
+                let from = if let What::Rename(from, _) = &change.what { Some(from.clone()) } else { None };
+                let is_back = self
+                    .pending
+                    .iter()
+                    .any(|p| Some(&p.name) == from.as_ref() && p.from.as_ref() == Some(name));
+                self.pending.retain(|pending| Some(&pending.name) != from.as_ref());
+                if self.synced.contains(&base) && !is_back {
+                    self.pending.push(Named { base, name: name.clone(), from, site });
+                }
+            }
+        }
     }
 
     /// A sync call: the places of changes that it makes durable by the way.
@@ -56,8 +78,8 @@ impl Names {
         self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
         // A folder has no bytes.
         let pending = std::mem::take(&mut self.pending).into_iter();
-        let by_the_way = pending.filter(|(base, _)| !covered.is_empty() && !covered.contains(base));
-        by_the_way.map(|(_, site)| site).collect()
+        let by_the_way = pending.filter(|p| !covered.is_empty() && !covered.contains(&p.base));
+        by_the_way.map(|p| p.site).collect()
     }
 }
 
@@ -83,7 +105,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 lines.insert(line, LineState { store: event.site, by_kernel: false, flushed: false });
                 to_fence[thread] |= event.kind != Kind::Store;
             }
-            Kind::Written => {
+            Kind::Written { .. } => {
                 lines.insert(line, LineState { store: event.site, by_kernel: true, flushed: false });
             }
             Kind::NonTemporal => to_fence[thread] = true,
@@ -99,7 +121,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
             Kind::Sync => {
                 let end = event.address.saturating_add(event.value).div_ceil(64);
                 lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
-                for site in names.sync(log, &event) {
+                for site in names.sync(log, &event).into_iter().filter(|_| index >= begins) {
                     *found.entry(("named-by-another-sync", site)).or_default() += 1;
                 }
             }

@@ -118,7 +118,7 @@ impl Known {
             | Kind::Fence(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Sync
             | Kind::Change => {}
         }

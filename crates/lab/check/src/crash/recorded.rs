@@ -118,8 +118,8 @@ struct Recorder {
     sites: BTreeMap<u32, SiteId>,
     /// Sizes of files as the program sees them.
     sizes: Vec<u64>,
-    /// The place of each thread's last call.
-    calls: Vec<u32>,
+    /// Of each thread's last call the place, and how many it has made.
+    calls: Vec<(u32, u32)>,
     /// Who wrote a line last, and who read it since. Of one thread nobody asks.
     writers: FxHashMap<u64, (u16, u16)>,
     /// Records of each thread so far.
@@ -142,7 +142,7 @@ impl Recorder {
             out: VecDeque::new(),
             changes: 0,
             sites: about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect(),
-            calls: vec![0; what.recording.threads()],
+            calls: vec![(0, 0); what.recording.threads()],
             writers: FxHashMap::default(),
             passed: vec![0; what.recording.threads()],
             waits: what.begins.clone(),
@@ -301,17 +301,18 @@ impl Recorder {
     }
 
     fn written(&mut self, r: &Record, site: SiteId) {
-        let call = self.calls.get(r.thread as usize).and_then(|l| self.sites.get(l)).copied();
-        let site = if site == SiteId::MAX { call.unwrap_or(site) } else { site };
+        let (location, call) = self.calls.get(r.thread as usize).copied().unwrap_or_default();
+        let site =
+            if site == SiteId::MAX { self.sites.get(&location).copied().unwrap_or(site) } else { site };
         for (address, shift, size) in self.parts(r) {
             self.writes(r.thread, address);
-            self.note(Kind::Written, address, r.value >> shift, size, r.thread, site);
+            self.note(Kind::Written { call }, address, r.value >> shift, size, r.thread, site);
         }
     }
 
     fn call(&mut self, r: &Record, operand: Option<u64>, site: SiteId) {
         if let Some(place) = self.calls.get_mut(r.thread as usize) {
-            *place = r.location;
+            *place = (r.location, place.1.wrapping_add(1));
         }
         let Some(call) = Call::from_number(r.value as u8) else { return };
         let bytes = r.value >> 8;

@@ -2,7 +2,7 @@
 
 use super::grouped::InFlight;
 use super::in_flight::Tracker;
-use super::log::{Event, Kind};
+use super::log::Kind;
 use super::unit::Unit;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn lose_more(tracker: &Tracker<'_>, choice: &mut BTreeMap<Unit, usize>) -> bool 
     let lost =
         |(unit, kept): (&Unit, &usize)| tracker.stores(*unit).get(*kept..).unwrap_or_default().to_vec();
     let lost: Vec<InFlight> =
-        choice.iter().flat_map(lost).filter(|p| p.store.kind == Kind::Written).collect();
+        choice.iter().flat_map(lost).filter(|p| matches!(p.store.kind, Kind::Written { .. })).collect();
     let mut more = false;
     for part in lost {
         let first = part.store.address / SECTOR * SECTOR;
@@ -39,9 +39,7 @@ fn lose_more(tracker: &Tracker<'_>, choice: &mut BTreeMap<Unit, usize>) -> bool 
     more
 }
 
-/// Whether two stores are of one call, which leaves them one after the other, a word or less each.
+/// Whether two stores are of one call.
 fn of_one_call(a: &InFlight, b: &InFlight) -> bool {
-    let place = |e: &Event| (e.kind, e.site, e.thread);
-    let words = a.store.address.abs_diff(b.store.address).div_ceil(8);
-    place(&a.store) == place(&b.store) && a.event.abs_diff(b.event) as u64 <= words + 1
+    (a.store.kind, a.store.thread) == (b.store.kind, b.store.thread)
 }

@@ -249,8 +249,12 @@ impl Searcher<'_> {
         };
         let (choice, message) = made_small(tracker, choice, message, &mut tries);
         let mut why = explain(self.log, tracker, self.model, &choice);
-        why.is_torn = with_whole_sectors(tracker, &choice)
-            .is_some_and(|whole| tracker.allows(&whole) && matches!(tries(&whole), Tried::Holds));
+        let whole = with_whole_sectors(tracker, &choice).filter(|whole| tracker.allows(whole));
+        why.is_torn = match whole.map(|whole| tries(&whole)) {
+            Some(Tried::NoTime) => None,
+            Some(Tried::Holds) => Some(true),
+            Some(Tried::Fails(_)) | None => Some(false),
+        };
         let lost = why.missing.iter().map(|note| note.place).collect();
         (Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message, why }, lost)
     }

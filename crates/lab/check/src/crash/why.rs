@@ -38,8 +38,8 @@ pub struct Explanation {
     pub text: String,
     /// Makes the same image again.
     pub replay: String,
-    /// A write is torn within a disk's sector, and recovery copes where none is.
-    pub is_torn: bool,
+    /// Whether a write is torn within a disk's sector, and recovery copes where none is; none where there was no time to see.
+    pub is_torn: Option<bool>,
     choice: BTreeMap<Unit, usize>,
 }
 
@@ -84,7 +84,7 @@ impl Mattering {
         let site = log.site(&self.event);
         match &self.change {
             Some(words) => format!("{words} at {site}"),
-            None if self.event.kind == Kind::Written => format!("the write at {site}"),
+            None if matches!(self.event.kind, Kind::Written { .. }) => format!("the write at {site}"),
             None => format!("the store at {site}"),
         }
     }
@@ -101,7 +101,14 @@ pub(super) fn explain(
     let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
     let notes = |all: &[Mattering]| all.iter().map(|m| m.note(log)).collect();
     let (text, choice) = (String::new(), choice.clone());
-    Explanation { missing: notes(&missing), present: notes(&present), text, replay, is_torn: false, choice }
+    Explanation {
+        missing: notes(&missing),
+        present: notes(&present),
+        text,
+        replay,
+        is_torn: Some(false),
+        choice,
+    }
 }
 
 fn mattering(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> (Vec<Mattering>, Vec<Mattering>) {
@@ -130,7 +137,7 @@ impl Explanation {
     pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
         let (missing, present) = mattering(tracker, &self.choice);
         self.text = words(log, tracker, model, &self.choice, (&missing, &present));
-        if self.is_torn {
+        if self.is_torn == Some(true) {
             self.text += &format!(
                 "; the write is torn within {SECTOR} bytes, as one to persistent memory may be, and one to a disk's sector is not"
             );
@@ -204,7 +211,10 @@ fn is_under_way(log: &Log, lost: &Mattering, until: usize) -> bool {
 fn needs_it(log: &Log, tracker: &Tracker<'_>, lost: &Mattering) -> Option<Mattering> {
     let in_flight: BTreeSet<usize> = tracker.in_flight.values().flatten().map(|p| p.event).collect();
     let is_store = |e: &Event| {
-        matches!(e.kind, Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } | Kind::Written)
+        matches!(
+            e.kind,
+            Kind::Store | Kind::NonTemporal | Kind::Locked { wrote: true } | Kind::Written { .. }
+        )
     };
     let own = |e: &Event| e.thread == lost.event.thread && is_store(e);
     let before = log.pass().map(|h| h.event).enumerate().take(lost.index);
@@ -215,7 +225,7 @@ fn needs_it(log: &Log, tracker: &Tracker<'_>, lost: &Mattering) -> Option<Matter
 /// What is missing between a store and `until` that would have made it persistent.
 fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> String {
     let store = &lost.event;
-    if matches!(store.kind, Kind::Change | Kind::Written) {
+    if matches!(store.kind, Kind::Change | Kind::Written { .. }) {
         return no_sync(log, lost, until);
     }
     let mut after = log.pass().map(|h| h.event).enumerate().skip(lost.index + 1);

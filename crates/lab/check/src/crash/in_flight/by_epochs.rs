@@ -42,7 +42,7 @@ impl Tracker<'_> {
             | Kind::Flush(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Sync
             | Kind::Change => {}
         }
@@ -81,7 +81,7 @@ impl Tracker<'_> {
             | Kind::Flush(_)
             | Kind::Ended
             | Kind::Begins
-            | Kind::Written
+            | Kind::Written { .. }
             | Kind::Sync
             | Kind::Change => {}
         }
