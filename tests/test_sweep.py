@@ -146,6 +146,75 @@ def test_what_is_wrong_is_said_before_the_first_run(campaign: Cli) -> None:
     assert "varies" in campaign.refuses("sweep", "depth.toml", "--resume")
 
 
+SHORT = "[set]\nworkload.operations = 20\n"
+
+
+def test_machines_whose_files_are_called_alike_are_told_apart(cli: Cli) -> None:
+    for folder, extends in (("a", "intel"), ("b", "eadr")):
+        (cli.folder / folder).mkdir()
+        (cli.folder / folder / "m.toml").write_text(f'extends = "{extends}"\n')
+    names = ["a/m.toml", "b/m.toml"]
+    (cli.folder / "n.toml").write_text(f'machines = {names}\nworkloads = ["queue"]\n{SHORT}[vary]\nmemory.pm.read_ns = [100, 900]\n')
+    times = {(run["machine"], run["settings"]["memory.pm.read_ns"]): run["time_ns"] for run in cli.json("sweep", "n.toml")["runs"]}
+    table = pl.read_parquet(cli.folder / "n.sweep/*.parquet").filter(pl.col("name") == "time_ns")
+    assert {(m, ns): t for m, ns, t in table.select("machine", "memory.pm.read_ns", "value").rows()} == times
+    assert {json.loads(file.read_text())["machine"] for file in (cli.folder / "n.sweep").glob("*queue*.json")} == set(names)
+    assert "a/m.toml does most at 100" in (cli.folder / "n.sweep/report.html").read_text()
+
+
+def test_a_sweep_does_not_go_on_with_another_campaign(cli: Cli) -> None:
+    def written(machines: str = '["m.toml"]', extends: str = "intel", operations: int = 20, values: str = "[4, 8]") -> None:
+        (cli.folder / "m.toml").write_text(f'extends = "{extends}"\n')
+        text = f'machines = {machines}\nworkloads = ["queue"]\n[set]\nworkload.operations = {operations}\n[vary]\ncpu.store_buffer = {values}\n'
+        (cli.folder / "c.toml").write_text(text)
+
+    written()
+    cli("sweep", "c.toml", "--quiet")
+    written(extends="eadr")
+    assert "holds the results of m before it was changed" in cli.refuses("sweep", "c.toml", "--resume")
+    written(operations=21)
+    assert 'that sets {"workload.operations":20}, not {"workload.operations":21}' in cli.refuses("sweep", "c.toml", "--resume")
+    written(values="[8, 16]", machines='["eadr"]')
+    cli("sweep", "c.toml", "--quiet", "--resume")
+    written(extends="eadr")
+    assert "before it was changed" in cli.refuses("sweep", "c.toml", "--resume"), "although it was left out meanwhile"
+    written(machines='["m.toml", "eadr"]', values="[4, 8, 16]")
+    cli("sweep", "c.toml", "--quiet", "--resume")
+    assert len(list((cli.folder / "c.sweep").glob("*.parquet"))) == 6
+
+
+def test_an_axis_that_is_extended_stays_one_table(cli: Cli) -> None:
+    for values, files in (("[1, 2]", 2), ('["1.0", 2, 2.5]', 3)):
+        (cli.folder / "c.toml").write_text(f'machines = "intel"\nworkloads = "queue"\n{SHORT}[vary]\ncpu.ipc = {values}\n')
+        cli("sweep", "c.toml", "--quiet", "--resume")
+        assert len(list((cli.folder / "c.sweep").glob("*.parquet"))) == files
+    table = pl.read_parquet(cli.folder / "c.sweep/*.parquet").filter(pl.col("name") == "time_ns")
+    assert sorted(table["cpu.ipc"].to_list()) == [1, 2, 2.5]
+
+
+def test_a_table_that_was_cut_off_is_made_again(cli: Cli) -> None:
+    (cli.folder / "c.toml").write_text(f'machines = "intel"\nworkloads = "queue"\n{SHORT}')
+    cli("sweep", "c.toml", "--quiet")
+    (table,) = (cli.folder / "c.sweep").glob("*.parquet")
+    whole = table.read_bytes()
+    table.write_bytes(whole[:100])
+    cli("sweep", "c.toml", "--quiet", "--resume")
+    assert table.read_bytes() == whole
+
+
+def test_the_command_of_a_report_makes_the_same_again(cli: Cli) -> None:
+    (cli.folder / "k").mkdir()
+    (cli.folder / "k/m.toml").write_text('extends = "intel"\n')
+    (cli.folder / "k/c.toml").write_text(f'machines = "m.toml"\nworkloads = "queue"\n{SHORT}')
+    cli("sweep", "k/c.toml", "--quiet")
+    report = (cli.folder / "c.sweep/report.html").read_text()
+    command = report.split("byte for byte:</p><pre>")[1].split("</pre>")[0]
+    assert command == "coreplane sweep k/c.toml --out c.sweep.again"
+    cli(*command.split()[1:], "--quiet")
+    again = results(cli.folder / "c.sweep.again")
+    assert again == results(cli.folder / "c.sweep") and len(again) == 3
+
+
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
     """A real scheduler and two workers, each a process of its own."""

@@ -138,6 +138,9 @@ def _rates(of: Look, machine: str) -> dict[Any, float]:
     found = {}
     for value in sorted({r[of.key] for r in of.rows}, key=in_order):
         at = [r for r in of.rows if r["machine"] == machine and r[of.key] == value]
+        if not at:
+            # Of a campaign that was changed a machine may have results at some values alone.
+            continue
         by = [mean([r for r in at if r["workload"] == w], "rate") for w in dict.fromkeys(r["workload"] for r in at)]
         found[value] = _geometric(by)
     return found
@@ -168,7 +171,9 @@ def _said(best: tuple[str, str], of: Look, values: list[tuple[Any, float]], *, a
 
 
 def _best(by: dict[Any, float]) -> tuple[str, str, float] | None:
-    """Where a machine does most, where least, and how many times as much; empty words where it does the same."""
+    """Where a machine does most, where least, and how many times as much; empty words where it does the same, none where it does nothing."""
+    if not by:
+        return None
     (best, most), (worst, least) = max(by.items(), key=lambda x: x[1]), min(by.items(), key=lambda x: x[1])
     if least <= 0:
         return None

@@ -87,6 +87,9 @@ def _spread(plan: dict[str, Any], url: str, tell: Callable[[str], object]) -> in
             client.wait_for_workers(1, timeout=WORKERS_WITHIN_S)
         except TimeoutError:
             raise _core.ConfigError(f"--on {url}: the scheduler has no workers; start some: dask worker {url}") from None
+        folder.mkdir(parents=True, exist_ok=True)
+        # Results without it would be nobody's, and any campaign could go on there.
+        write(folder / "campaign.json", json.dumps(plan["about"], indent=2).encode())
         return _all(client, campaign.name, files, missing, folder, tell)
 
 
@@ -97,7 +100,6 @@ def _all(client: Any, campaign: str, files: dict[str, bytes], names: list[str], 
     """
     from distributed import as_completed
 
-    folder.mkdir(parents=True, exist_ok=True)
     (shared,) = client.scatter([files], broadcast=True, hash=False, timeout=WORKERS_WITHIN_S)
     tasks = TASKS_A_THREAD * max(1, sum(client.nthreads().values()))
     shares = [share for n in range(tasks) if (share := names[n::tasks])]

@@ -2,6 +2,8 @@
 
 import html
 import json
+import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,8 @@ def sweep(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path | 
     drawn = [page.figure(folder, f"by-{of.key.replace('.', '-')}", campaign.lines(of), campaign.under(of)) for of in looks]
     drawn = drawn or [page.figure(folder, "by-machine", campaign.bars(rows))]
     seeds = len({r["seed"] for r in rows})
-    told = {"provenance": {"version": about.get("version"), "command": f"coreplane sweep {folder / 'campaign.toml'}"}}
+    again = shlex.join(["coreplane", "sweep", os.path.normpath(folder / about["campaign"]), "--out", f"{folder}.again"])
+    told = {"provenance": {"version": about["version"], "command": again}}
     said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(campaign.effect(of) for of in looks)]
     for sentence in filter(None, said):
         tell(sentence)

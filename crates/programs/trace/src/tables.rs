@@ -1,9 +1,11 @@
 //! Results as Parquet: one row a statistic; and the text form of source places.
 
 use crate::error::TraceError;
+use bytes::Bytes;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use std::collections::BTreeMap;
@@ -29,7 +31,7 @@ pub struct StatisticRow {
     pub description: &'static str,
 }
 
-/// A column that holds one value in every row: what a campaign varied. Its type is that of all its values.
+/// A column that holds one value in every row: what a campaign varied.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
     /// Whole numbers.
@@ -40,16 +42,9 @@ pub enum Constant {
     Text(String),
 }
 
-impl Constant {
-    /// `value`, one of `all`, by the type that holds all of them.
-    pub fn of(value: &str, all: &[String]) -> Constant {
-        let (integer, number) = (value.parse(), value.parse());
-        match (integer, number) {
-            (Ok(integer), _) if all.iter().all(|v| v.parse::<i64>().is_ok()) => Constant::Integer(integer),
-            (_, Ok(number)) if all.iter().all(|v| v.parse::<f64>().is_ok()) => Constant::Number(number),
-            _ => Constant::Text(value.into()),
-        }
-    }
+/// Whether a Parquet file is there to its end, where it says what it holds.
+pub fn is_whole(bytes: Vec<u8>) -> bool {
+    SerializedFileReader::new(Bytes::from(bytes)).is_ok_and(|file| file.metadata().num_row_groups() > 0)
 }
 
 /// A Parquet file with a row for every statistic, and after its columns those of `constants`.
@@ -132,4 +127,27 @@ pub(crate) fn parse_locations(text: &str) -> BTreeMap<u32, String> {
         Some((u32::from_str_radix(offset, 16).ok()?, place.to_string()))
     };
     text.lines().filter_map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_was_cut_off_is_not_whole() {
+        let row = StatisticRow {
+            machine: "intel".into(),
+            workload: "queue".into(),
+            seed: 1,
+            name: "time_ns".into(),
+            value: 1.0,
+            unit: "ns",
+            description: "",
+        };
+        let table = statistics(&[row], &[("cpu.ipc".into(), Constant::Number(2.5))]).unwrap();
+        assert!(is_whole(table.clone()));
+        for length in [0, 4, 100, table.len() / 2, table.len() - 1] {
+            assert!(!is_whole(table[..length].to_vec()), "{length} bytes of {}", table.len());
+        }
+    }
 }
