@@ -72,7 +72,15 @@ class Machine:
         #: The memories that it has instead of its own, where a list was given.
         self.memories = [_flat(memory) for memory in memories]
         self._label = label
-        self._core = _core.Machine(self.source, list(self.settings.items()), [list(m.items()) for m in self.memories], label)
+        self._make({})
+
+    def _make(self, texts: dict[str, str]) -> None:
+        """Checked, from its files, or from what they said before."""
+        self._core = _core.Machine(self.source, list(self.settings.items()), [list(m.items()) for m in self.memories], self._label, texts)
+
+    def _called(self, label: str) -> "Machine":
+        """The same by another name."""
+        return _machine_again(self.source, self.settings, self.memories, label, self._core.texts())
 
     @property
     def name(self) -> str:
@@ -81,11 +89,11 @@ class Machine:
 
     def named_by_changes(self) -> "Machine":
         """The same, with its changes in its name."""
-        return _machine_again(self.source, self.settings, self.memories, f"{self.name} {self.changes}")
+        return self._called(f"{self.name} {self.changes}")
 
     def named_by_path(self) -> "Machine":
         """The same, called as it was given, which of a file is its path; what has a label keeps it."""
-        return self if self._label is not None else _machine_again(self.source, self.settings, self.memories, self.source)
+        return self if self._label is not None else self._called(self.source)
 
     @property
     def changes(self) -> str:
@@ -107,8 +115,8 @@ class Machine:
     def __reduce__(self) -> tuple[Any, ...]:
         return _machine_again, self._state()
 
-    def _state(self) -> tuple[str, dict[str, str], list[dict[str, str]], str | None]:
-        return self.source, self.settings, self.memories, self._label
+    def _state(self) -> tuple[str, dict[str, str], list[dict[str, str]], str | None, dict[str, str]]:
+        return self.source, self.settings, self.memories, self._label, self._core.texts()
 
     def __repr__(self) -> str:
         settings = [repr(self.settings)] if self.settings else []
@@ -135,6 +143,8 @@ class Workload:
         self.name = name
         #: Its parameters that were given, as text.
         self.settings = _flat(parameters)
+        # From where the files of a recording are found.
+        self._folder = os.getcwd() if ":" in name else None
         self._core = _core.Workload(name, [(f"workload.{key}", value) for key, value in self.settings.items()])
 
     @property
@@ -149,7 +159,7 @@ class Workload:
         return hash((self.name, frozenset(self.settings.items())))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _workload_again, (self.name, self.settings)
+        return _workload_again, (self.name, self.settings, self._folder)
 
     def __repr__(self) -> str:
         return f"Workload({self.name!r}, {self.settings!r})" if self.settings else f"Workload({self.name!r})"
@@ -315,11 +325,18 @@ def _changes(settings: Mapping[str, str]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in settings.items())
 
 
-def _machine_again(source: str, settings: dict[str, str], memories: list[dict[str, str]], label: str | None) -> Machine:
-    again: Any = {"memory": memories} if memories else {}
-    return Machine(source, settings, label=label, **again)
+def _machine_again(source: str, settings: dict[str, str], memories: list[dict[str, str]], label: str | None, texts: dict[str, str]) -> Machine:
+    """A machine as it was, whatever has become of its files."""
+    again = Machine.__new__(Machine)
+    again.source, again.settings, again.memories, again._label = source, dict(settings), [dict(m) for m in memories], label
+    again._make(texts)
+    return again
 
 
-def _workload_again(name: str, settings: dict[str, str]) -> Workload:
+def _workload_again(name: str, settings: dict[str, str], folder: str | None) -> Workload:
+    """A workload as it was; the files of a recording are found from ``folder``."""
     again: Any = settings
+    if folder is not None and folder != os.getcwd():
+        kind, _, files = name.partition(":")
+        name = f"{kind}:{','.join(os.path.join(folder, file) for file in files.split(','))}"
     return Workload(name, **again)

@@ -1,5 +1,6 @@
 """Names and keys are checked when things are made, results are typed, and what is shown needs no network."""
 
+import copy
 import json
 import multiprocessing
 import os
@@ -262,6 +263,33 @@ def test_machines_workloads_and_results_can_be_pickled() -> None:
     run = pickle.loads(pickle.dumps(cp.run(machine, SMALL)))
     assert run.machine == "eight"
     assert run.time == cp.run(again[0], again[1]).time
+
+
+def test_a_machine_that_is_copied_is_what_its_files_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("base.toml").write_text('extends = "intel"\n')
+    Path("mine.toml").write_text('extends = "base.toml"\n')
+    machine = cp.Machine("mine.toml", {"memory.pm.read_ns": 300})
+    Path("base.toml").write_text('extends = "eadr"\n')
+    other = cp.Machine("mine.toml", {"memory.pm.read_ns": 300})
+    assert machine != other
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for again in (pickle.loads(pickle.dumps(machine)), copy.copy(machine), copy.deepcopy(machine), machine.named_by_changes()):
+        assert again.parameters.equals(machine.parameters) and not again.parameters.equals(other.parameters)
+    assert pickle.loads(pickle.dumps(machine)) == machine
+
+
+def test_a_recording_that_is_copied_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.rd").write_text("LD 0x10 8\n")
+    subprocess.run([sys.executable, "-m", "coreplane._cli", "trace", "convert", "--quiet", "--from", "ramulator-data", "a.rd", "a.cpt"], check=True)
+    workload = cp.Workload("trace:a.cpt")
+    kept = pickle.dumps(workload)
+    assert pickle.loads(kept) == workload
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert pickle.loads(kept).parameters.equals(workload.parameters)
 
 
 def test_processes_that_are_spawned_can_run() -> None:

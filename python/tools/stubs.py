@@ -15,7 +15,7 @@ from coreplane import _core
 HERE = Path(__file__).parents[1] / "coreplane"
 HEAD = "# Made by python/tools/stubs.py; do not edit."
 CONSTRUCTORS = {
-    "Machine": "source: str, settings: list[tuple[str, str]], memories: list[list[tuple[str, str]]], label: str | None = None",
+    "Machine": "source: str, settings: list[tuple[str, str]], memories: list[list[tuple[str, str]]], label: str | None = None, texts: dict[str, str] = ...",
     "Workload": "name: str, settings: list[tuple[str, str]]",
 }
 

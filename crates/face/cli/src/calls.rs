@@ -7,6 +7,8 @@ use crate::args::{
 };
 use crate::bands::Here;
 use crate::compare::Compared;
+pub use crate::machine_files::Texts;
+use crate::machine_files::machine_of;
 pub use crate::progress::line as progress_line;
 use crate::record_route::Asked;
 use crate::show::Named;
@@ -26,12 +28,13 @@ pub type Pairs = Vec<(String, String)>;
 
 const QUIET: Common = Common { format: Format::Json, quiet: true };
 
-/// A machine that was read and checked.
+/// A machine that was read and checked, and what the files say that it was read from.
 #[derive(Clone, Debug)]
-pub struct Machine(Description);
+pub struct Machine(Description, Texts);
 
 impl Machine {
-    /// The machine called `source`, or of the file there, with keys set, and a list of memories unless it is empty.
+    /// The machine called `source`, or of the file there, with keys set, and a list of memories unless it is empty. What `texts`
+    /// has of files is not read again.
     ///
     /// # Errors
     /// When it is not known, or does not accept a key or value.
@@ -40,8 +43,9 @@ impl Machine {
         set: &Pairs,
         memories: &[Pairs],
         label: Option<String>,
+        mut texts: Texts,
     ) -> Result<Machine, Failure> {
-        let mut machine = output::machine(source)?;
+        let mut machine = machine_of(source, &mut texts)?;
         if !memories.is_empty() {
             let one =
                 |keys: &Pairs| MemoryDescription::of(keys.iter().map(|(k, v)| (k.as_str(), v.as_str())));
@@ -50,7 +54,12 @@ impl Machine {
         machine.set_all(set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
         machine.check()?;
         machine.name = label.unwrap_or(machine.name);
-        Ok(Machine(machine))
+        Ok(Machine(machine, texts))
+    }
+
+    /// What its files say, by name: with it the machine can be made again without them.
+    pub fn texts(&self) -> &Texts {
+        &self.1
     }
 
     /// What reports call it.
@@ -539,7 +548,7 @@ pub fn named(name: &str) -> Result<(&'static str, Value), Failure> {
         Named::Statistic(info) => ("statistics", json!([show::statistic(info)])),
         Named::Keys(found) => ("parameters", show::key_list(&found)),
         Named::Workload(workload, _) => ("settings", show::parameter_list(show::workload_rows(&workload))),
-        Named::Machine(machine) => ("settings", Machine(machine).parameters()),
+        Named::Machine(machine) => ("settings", show::keys_of_machine(&machine)),
     })
 }
 
@@ -579,7 +588,7 @@ mod tests {
             keys.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect::<Pairs>()
         };
         let two = [pairs(&[("kind", "pm"), ("share", "3")]), pairs(&[("kind", "pm"), ("pm.read_ns", "60")])];
-        let made = Machine::new("bbb", &Pairs::new(), &two, Some("two".into())).unwrap();
+        let made = Machine::new("bbb", &Pairs::new(), &two, Some("two".into()), Texts::new()).unwrap();
         assert_eq!(made.name(), "two");
         assert!(
             made.parameters()
@@ -589,7 +598,10 @@ mod tests {
                 .any(|row| row["key"].as_str().unwrap().starts_with("memory.1"))
         );
         for wrong in [&[("share", "3")][..], &[("kind", "tape")], &[("kind", "pm"), ("pm.nope", "1")]] {
-            assert!(Machine::new("bbb", &Pairs::new(), &[pairs(wrong)], None).is_err(), "{wrong:?}");
+            assert!(
+                Machine::new("bbb", &Pairs::new(), &[pairs(wrong)], None, Texts::new()).is_err(),
+                "{wrong:?}"
+            );
         }
     }
 }

@@ -54,6 +54,7 @@ mod kept;
 mod lines;
 mod litmus;
 mod live;
+mod machine_files;
 mod manual;
 mod markdown;
 mod output;

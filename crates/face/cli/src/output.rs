@@ -3,9 +3,10 @@
 use crate::Failure;
 use crate::args::{Common, EngineChoice, Format, Settings};
 use crate::interrupt::Temporary;
+pub(crate) use crate::machine_files::machine;
 pub(crate) use crate::quantity::plain as number;
 pub(crate) use crate::table::Table;
-use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription};
+use machine::{Description, RunError, RunOptions, WorkloadDescription};
 use std::hash::Hasher;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -81,37 +82,6 @@ pub(crate) fn failed(error: RunError) -> Failure {
         RunError::Config(e) => Failure::BadInput(e.to_string()),
         RunError::Violation(text) => Failure::DoesNotHold(text),
     }
-}
-
-/// A machine by name, or from a file.
-pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
-    let path = Path::new(name);
-    if !name.ends_with(".toml") && !path.is_file() {
-        return Description::preset(name);
-    }
-    machine_of_file(path, &[])
-}
-
-/// The most files that extend each other.
-const MOST_FILES: usize = 16;
-
-/// A machine from a file that `below` extend, the last one directly. A file says which it extends from its own folder.
-fn machine_of_file(path: &Path, below: &[&Path]) -> Result<Description, ConfigError> {
-    let name = path.to_string_lossy();
-    if below.contains(&path) || below.len() == MOST_FILES {
-        return Err(ConfigError(format!("{name} extends itself, or {MOST_FILES} files each other")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
-    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    let files = [below, &[path]].concat();
-    Description::parse_above(&stem, &name, &text, &|parent| {
-        let is_file = Path::new(parent).extension().is_some_and(|e| e == "toml");
-        if is_file {
-            machine_of_file(&path.with_file_name(parent), &files)
-        } else {
-            Description::preset(parent)
-        }
-    })
 }
 
 /// A machine whose workload is named after it: where the two were exchanged, that is said.

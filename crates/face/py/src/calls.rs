@@ -2,7 +2,7 @@
 
 use crate::values::to_python;
 use crate::work::{raised, watched};
-use cli::calls::{self, Bands, How, Pairs};
+use cli::calls::{self, Bands, How, Pairs, Texts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,15 +17,16 @@ pub(crate) struct Machine(calls::Machine);
 #[pymethods]
 impl Machine {
     #[new]
-    #[pyo3(signature = (source, settings, memories, label=None))]
+    #[pyo3(signature = (source, settings, memories, label=None, texts=Texts::new()))]
     fn new(
         py: Python<'_>,
         source: &str,
         settings: Pairs,
         memories: Vec<Pairs>,
         label: Option<String>,
+        texts: Texts,
     ) -> PyResult<Machine> {
-        let machine = py.detach(|| calls::Machine::new(source, &settings, &memories, label));
+        let machine = py.detach(|| calls::Machine::new(source, &settings, &memories, label, texts));
         machine.map(Machine).map_err(raised)
     }
 
@@ -34,6 +35,13 @@ impl Machine {
     /// () -> str
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    /// What its files say, by name.
+    ///
+    /// () -> dict[str, str]
+    fn texts(&self) -> Texts {
+        self.0.texts().clone()
     }
 
     /// The parameters that act on it.

@@ -1,0 +1,82 @@
+//! Machines by name, or from files with what these extend.
+
+use machine::{ConfigError, Description};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What files say, by the names under which they were read.
+pub type Texts = BTreeMap<String, String>;
+
+/// The most files that extend each other.
+const MOST_FILES: usize = 16;
+
+/// A machine by name, or from a file.
+pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
+    machine_of(name, &mut Texts::new())
+}
+
+/// The same. Files of which `texts` has the text are not read again, and the texts of others are added: with them the machine is
+/// the same once more, whatever has become of its files.
+pub(crate) fn machine_of(name: &str, texts: &mut Texts) -> Result<Description, ConfigError> {
+    let path = Path::new(name);
+    if !name.ends_with(".toml") && !texts.contains_key(name) && !path.is_file() {
+        return Description::preset(name);
+    }
+    let files = Files(RefCell::new(std::mem::take(texts)));
+    let machine = files.machine(path, &[]);
+    *texts = files.0.into_inner();
+    machine
+}
+
+struct Files(RefCell<Texts>);
+
+impl Files {
+    /// A machine from a file that `below` extend, the last one directly. A file says which it extends from its own folder.
+    fn machine(&self, path: &Path, below: &[&Path]) -> Result<Description, ConfigError> {
+        let name = path.to_string_lossy();
+        if below.contains(&path) || below.len() == MOST_FILES {
+            return Err(ConfigError(format!("{name} extends itself, or {MOST_FILES} files each other")));
+        }
+        let text = self.text(path)?;
+        let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+        let files = [below, &[path]].concat();
+        Description::parse_above(&stem, &name, &text, &|parent| {
+            let is_file = Path::new(parent).extension().is_some_and(|e| e == "toml");
+            if is_file {
+                self.machine(&path.with_file_name(parent), &files)
+            } else {
+                Description::preset(parent)
+            }
+        })
+    }
+
+    fn text(&self, path: &Path) -> Result<String, ConfigError> {
+        let name = path.to_string_lossy();
+        if let Some(text) = self.0.borrow().get(&*name) {
+            return Ok(text.clone());
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
+        self.0.borrow_mut().insert(name.into_owned(), text.clone());
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_the_same_again_without_its_files() {
+        let text = |text: &str| text.to_string();
+        let mut texts = Texts::from([
+            (text("gone/a.toml"), text("extends = \"b.toml\"\n")),
+            (text("gone/b.toml"), text("extends = \"intel\"\n[memory.pm]\nread_ns = 123\n")),
+        ]);
+        let machine = machine_of("gone/a.toml", &mut texts).unwrap();
+        assert_eq!((machine.name.as_str(), machine.settings.number("memory.pm.read_ns")), ("a", 123_000));
+        assert_eq!(texts.len(), 2);
+        let missing = machine_of("gone/c.toml", &mut texts).unwrap_err().to_string();
+        assert!(missing.starts_with("gone/c.toml: "), "{missing}");
+    }
+}
