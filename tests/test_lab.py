@@ -38,8 +38,10 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     [
         (BAD, [], ":5:16: "),
         ("", [], ":1:1: empty"),
+        (GOOD.replace("y=1)", "yy=1)"), [], ":8:17: `yy` is no location of this test; it has x, y"),
+        (GOOD.replace("{", "Expect.px68=forbidden 3\n{"), [], ":2:1: Expect.px68: `px68` is no model"),
         (GOOD, ["--model", "px87"], "accepted: px86, px86-line, armv8, release, one-sided, strict, shared"),
-        (GOOD, ["--model", "armv8"], "other instruction set"),
+        (GOOD, ["--model", "armv8"], "is for another instruction set"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, text: str, arguments: list[str], wanted: str) -> None:

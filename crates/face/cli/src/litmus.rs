@@ -55,7 +55,7 @@ pub(crate) fn look<'a>(args: &LitmusArgs, tests: &'a [(String, Test)]) -> Result
         if rows.len() == before && !args.files.is_empty() {
             let model = args.model.as_deref().unwrap_or_default();
             return Err(Failure::BadInput(format!(
-                "{file}: {}: --model {model} is for the other instruction set",
+                "{file}: {}: --model {model} is for another instruction set",
                 test.name
             )));
         }

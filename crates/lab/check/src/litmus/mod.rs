@@ -94,7 +94,7 @@ pub enum Unfinished {
     TooManyStates,
     /// A thread took more than [`instruction::STEP_LIMIT`] steps.
     TooManySteps,
-    /// The model is for the other instruction set.
+    /// The model is for another instruction set.
     WrongModel,
 }
 
@@ -105,7 +105,7 @@ impl std::fmt::Display for Unfinished {
             Unfinished::TooManySteps => {
                 write!(f, "a thread takes more than {} steps", instruction::STEP_LIMIT)
             }
-            Unfinished::WrongModel => write!(f, "the model is for the other instruction set"),
+            Unfinished::WrongModel => write!(f, "the model is for another instruction set"),
         }
     }
 }
@@ -113,7 +113,7 @@ impl std::fmt::Display for Unfinished {
 /// Every image that a power failure at any time can leave.
 ///
 /// # Errors
-/// When the test is too large, or the model is for the other instruction set.
+/// When the test is too large, or the model is for another instruction set.
 pub fn images(test: &Test, model: Model, options: Options) -> Result<BTreeSet<ImageValues>, Unfinished> {
     let fences = options.failed_rmw_fences;
     match (test.isa, model, options.method) {

@@ -17,6 +17,7 @@
 //! ```
 
 mod code;
+mod header;
 mod question;
 
 use super::{Isa, Location, Test};
@@ -96,7 +97,7 @@ pub fn parse(text: &str) -> Result<Test, SyntaxError> {
     if text.len() > LIMITS.2 {
         return Err(whole(1).error(format!("longer than {} bytes", LIMITS.2)));
     }
-    let plain = without_comments(text);
+    let plain = without_comments(super::spec::without_mark(text));
     let lines: Vec<Piece<'_>> = plain
         .lines()
         .enumerate()
@@ -104,10 +105,11 @@ pub fn parse(text: &str) -> Result<Test, SyntaxError> {
         .filter(|p| !p.text.is_empty())
         .collect();
     let Some((first, rest)) = lines.split_first() else {
-        return Err(whole(1).error("empty: a test begins with X86_64, AArch64 or HOSTS and a name"));
+        return Err(whole(1).error("empty: a test begins with X86_64, AArch64, RELEASE or HOSTS, and a name"));
     };
     let (isa, name) = heading(*first)?;
-    let mut file = File { test: empty(isa, name), assembler: Assembler::new(isa), lines: Vec::new() };
+    let (test, assembler) = (empty(isa, name), Assembler::new(isa));
+    let mut file = File { test, assembler, lines: Vec::new(), initialised: Vec::new() };
     let rest = file.prelude(rest)?;
     let rest = file.initial(rest, *first)?;
     let rest = file.programs(rest, *first)?;
@@ -168,6 +170,8 @@ struct File<'a> {
     test: Test,
     assembler: Assembler,
     lines: Vec<Piece<'a>>,
+    /// Locations that the initial state has said something of.
+    initialised: Vec<Location>,
 }
 
 impl<'a> File<'a> {
@@ -185,6 +189,7 @@ impl<'a> File<'a> {
                     line.error("expected `Key=Value`, a comment in quotes, or the initial state in {}")
                 );
             };
+            header::check(key)?;
             if key.text == "Lines" {
                 self.lines.extend(value.split(','));
             }
@@ -236,6 +241,10 @@ impl<'a> File<'a> {
         let name = left.text.rsplit([' ', '*']).next().unwrap_or(left.text);
         let place = left.text.len() - name.len();
         let location = self.location(left.part(place, left.text.len()))?;
+        if self.initialised.contains(&location) {
+            return Err(left.error(format!("`{name}` stands in the initial state twice")));
+        }
+        self.initialised.push(location);
         if let Some(right) = right {
             let value =
                 right.text.parse().map_err(|_| right.error(format!("`{}` is no number", right.text)))?;
@@ -288,7 +297,7 @@ impl<'a> File<'a> {
         if rest.is_empty() {
             return Err(last.error("the question is missing: exists, ~exists or forall, and a condition"));
         }
-        self.test.question = question::parse(&mut self.test, rest)?;
+        self.test.question = question::parse(&self.test, rest)?;
         self.cache_lines()?;
         match self.test.refused().filter(|_| self.test.isa == Isa::Hosts) {
             Some(text) => Err(last.error(text)),

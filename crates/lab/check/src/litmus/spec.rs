@@ -17,10 +17,16 @@ pub struct Block {
     pub text: String,
 }
 
+/// Text without the mark of its encoding, which some editors put before it and nobody sees.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// The tests of a file: each block between ```` ```litmus ```` and ```` ``` ````, or the whole file where it has none.
 pub fn blocks(text: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let mut open: Option<Block> = None;
+    let text = without_mark(text);
     for (index, line) in text.lines().enumerate() {
         let fence = line.trim_start();
         match &mut open {

@@ -110,9 +110,82 @@ fn mistakes_are_told_with_line_and_column() {
     assert_eq!(at("X86_64 a\n{ x=0; }\n P0 ;\n move [x],$1 ;\nexists (x=0)"), (4, 2));
     assert_eq!(at("X86_64 a\n{ x=0; }\n P0 | P1 ;\n nop | mov [x],$1 | nop ;\nexists (x=0)"), (4, 2));
     assert_eq!(at("X86_64 a\n{ x=0; }\n P0 ;\n jmp far ;\nexists (x=0)"), (4, 6));
-    assert_eq!(at("X86_64 a\n{ x=0; }\n P0 ;\n nop ;\nexists (x=0 /\\ y=)"), (5, 18));
+    assert_eq!(at("X86_64 a\n{ x=0; }\n P0 ;\n nop ;\nexists (x=0 /\\ x=)"), (5, 18));
     assert_eq!(at("X86_64 a\n{ x=0; }\n P0 ;\n nop ;"), (4, 2));
     assert_eq!(at("X86_64 a\n{ x=0; }\n P0 ;\n mov [rdi],$1 ;\nexists (x=0)"), (4, 7));
+}
+
+#[test]
+fn what_would_say_nothing_is_refused_with_what_is_accepted() {
+    let said = |before: &str, initial: &str, line: &str, condition: &str| {
+        parse(&format!("X86_64 a\n{before}\n{{ {initial} }}\n P0 ;\n {line} ;\nexists ({condition})"))
+            .map_err(|e| e.message)
+    };
+    let refused = |text: &str, of: Result<Test, String>| {
+        let said = of.expect_err(text);
+        assert!(said.contains(text), "{said}");
+    };
+    let store = "mov [entry],$7";
+    refused(
+        "`px68-line` is no model; accepted: px86, px86-line, armv8",
+        said("Expect.px68-line=forbidden 9", "", store, "entry=0"),
+    );
+    for (key, meant) in [
+        ("Line", "Lines"),
+        ("lines", "Lines"),
+        ("Stop", "Stops"),
+        ("EXPECT", "Expect"),
+        ("Expct.px86", "Expect"),
+    ] {
+        refused(&format!("did you mean {meant}?"), said(&format!("{key}=x y"), "", store, "entry=0"));
+    }
+    for key in [
+        "Com",
+        "Orig",
+        "Cycle",
+        "Relax",
+        "Hash",
+        "Generator",
+        "Prefetch",
+        "Kind",
+        "Name",
+        "Mapping",
+        "Safe",
+        "Anything",
+    ] {
+        assert!(said(&format!("{key}=Rf Fr"), "", store, "entry=0").is_ok(), "{key}");
+    }
+    refused(
+        "`entyr` is no location of this test; it has entry, count",
+        said("A=1", "entry=0; count=0;", store, "entyr=7"),
+    );
+    assert!(said("A=1", "", store, "entry=7").is_ok(), "what is not initialised is zero");
+    refused("`entry` stands in the initial state twice", said("A=1", "entry=0; entry=1;", store, "entry=7"));
+    refused(
+        "`ebx` of P0 stands in the initial state twice",
+        said("A=1", "0:rbx=1; 0:ebx=2;", store, "entry=7"),
+    );
+    for (line, bits) in [("mov eax,$4294967296", 32), ("mov %ax,$65536", 16), ("cmp r8d,$0x100000000", 32)] {
+        refused(&format!("which has {bits} bits"), said("A=1", "entry=0;", line, "entry=7"));
+    }
+    refused("which has 32 bits", said("A=1", "0:eax=4294967296;", store, "entry=7"));
+    for line in [
+        "mov eax,$4294967295",
+        "mov eax,$-1",
+        "mov rax,$4294967296",
+        "mov r9,$4294967296",
+        "mov [entry],$4294967296",
+    ] {
+        assert!(said("A=1", "entry=0;", line, "entry=7").is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn a_mark_of_the_encoding_is_no_letter() {
+    let test = "X86_64 a\n{ x=0; }\n P0 ;\n mov [x],$1 ;\nexists (x=1)";
+    assert!(parse(&format!("\u{feff}{test}")).is_ok());
+    assert_eq!(blocks(&format!("\u{feff}```litmus\n{test}\n```\n"))[0].text, format!("{test}\n"));
+    assert!(parse("").unwrap_err().message.contains("RELEASE"));
 }
 
 /// Files with a byte changed, dropped or doubled: read or refused, never a panic.

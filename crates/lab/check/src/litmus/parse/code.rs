@@ -14,6 +14,8 @@ struct Program {
     instructions: Vec<Instruction>,
     registers: Vec<String>,
     values: Vec<i64>,
+    /// Registers that the initial state has said something of.
+    bound: Vec<usize>,
     /// Registers that hold addresses.
     pointers: Vec<(usize, Location)>,
     labels: Vec<(String, usize)>,
@@ -57,8 +59,15 @@ impl Assembler {
         let Some(canonical) = register_name(self.isa, name.text) else {
             return Err(name.error(format!("`{}` is no register", name.text)));
         };
+        if let Some(number) = number {
+            fits(self.isa, name, number).map_err(|text| name.error(text))?;
+        }
         let program = self.program(thread);
         let register = program.register(&canonical);
+        if program.bound.contains(&register.0) {
+            return Err(name.error(format!("`{}` of P{thread} stands in the initial state twice", name.text)));
+        }
+        program.bound.push(register.0);
         program.values[register.0] = number.unwrap_or(0);
         if let Some(location) = location {
             program.pointers.push((register.0, location));
@@ -115,6 +124,7 @@ impl Assembler {
             }
         }
         let operands = if operands.text.is_empty() { Vec::new() } else { operands.split(',') };
+        numbers_fit(self.isa, &operands)?;
         let mut line = Line { isa: self.isa, test, program: self.program(thread), cell, operands };
         match line.isa {
             Isa::X86_64 => line.x86(&word),
@@ -177,6 +187,58 @@ fn register_name(isa: Isa, text: &str) -> Option<String> {
     }
 }
 
+/// The bits of a register by the name that it is called by.
+fn width(isa: Isa, text: &str) -> u32 {
+    let name = text.trim_start_matches('%').to_ascii_lowercase();
+    let (first, last) = (name.chars().next(), name.chars().last());
+    match isa {
+        Isa::AArch64 | Isa::Release => {
+            if first == Some('w') {
+                32
+            } else {
+                64
+            }
+        }
+        Isa::X86_64 | Isa::Hosts => match (first, last) {
+            (Some('r'), Some('d')) | (Some('e'), _) => 32,
+            (Some('r'), Some('w')) => 16,
+            (Some('r'), Some('b')) => 8,
+            (Some('r'), _) => 64,
+            _ => 16,
+        },
+    }
+}
+
+/// Whether a register holds a number, which is kept whole.
+fn fits(isa: Isa, register: Piece<'_>, number: i64) -> Result<(), String> {
+    let (bits, number) = (width(isa, register.text), i128::from(number));
+    if (-(1 << (bits - 1))..1 << bits).contains(&number) {
+        return Ok(());
+    }
+    Err(format!("{number} does not fit into `{}`, which has {bits} bits", register.text))
+}
+
+/// Whether every number fits into the registers beside it.
+fn numbers_fit(isa: Isa, operands: &[Piece<'_>]) -> Result<(), SyntaxError> {
+    let registers = || operands.iter().filter(|piece| register_name(isa, piece.text).is_some());
+    for piece in operands {
+        let Some(number) = number(piece.text) else { continue };
+        registers()
+            .try_for_each(|register| fits(isa, *register, number))
+            .map_err(|text| piece.error(text))?;
+    }
+    Ok(())
+}
+
+/// A number as an operand has it.
+fn number(text: &str) -> Option<i64> {
+    let number = text.trim_start_matches(['$', '#']);
+    match number.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None => number.parse().ok(),
+    }
+}
+
 struct Line<'a, 'b> {
     isa: Isa,
     test: &'b mut Test,
@@ -215,14 +277,9 @@ impl<'a> Line<'a, '_> {
         if let Some(name) = register_name(self.isa, piece.text) {
             return Ok(Operand::Value(Value::Register(self.program.register(&name))));
         }
-        let number = piece.text.trim_start_matches(['$', '#']);
-        let parsed = match number.strip_prefix("0x") {
-            Some(hex) => i64::from_str_radix(hex, 16),
-            None => number.parse(),
-        };
-        match parsed {
-            Ok(n) => Ok(Operand::Value(Value::Number(n))),
-            Err(_) => Err(piece.error(format!("`{}` is no register, number or [location]", piece.text))),
+        match number(piece.text) {
+            Some(n) => Ok(Operand::Value(Value::Number(n))),
+            None => Err(piece.error(format!("`{}` is no register, number or [location]", piece.text))),
         }
     }
 

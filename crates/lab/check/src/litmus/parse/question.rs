@@ -1,7 +1,7 @@
 //! `exists (x=0 /\ [y]=1)`, `~exists (...)`, `forall (...)`.
 
-use super::super::{Condition, Question, Test};
-use super::{Piece, SyntaxError, add_location};
+use super::super::{Condition, Location, Question, Test};
+use super::{Piece, SyntaxError};
 
 /// How deep conditions may nest.
 const DEPTH: usize = 32;
@@ -10,7 +10,7 @@ pub(super) fn begins(text: &str) -> bool {
     ["exists", "~exists", "~ exists", "forall"].iter().any(|w| text.starts_with(w))
 }
 
-pub(super) fn parse(test: &mut Test, lines: &[Piece<'_>]) -> Result<Question, SyntaxError> {
+pub(super) fn parse(test: &Test, lines: &[Piece<'_>]) -> Result<Question, SyntaxError> {
     let tokens = tokens(lines)?;
     let mut reader = Reader { test, tokens: &tokens, at: 0 };
     let negative = reader.take("~");
@@ -55,7 +55,7 @@ fn tokens<'a>(lines: &[Piece<'a>]) -> Result<Vec<Piece<'a>>, SyntaxError> {
 }
 
 struct Reader<'a, 'b> {
-    test: &'b mut Test,
+    test: &'b Test,
     tokens: &'b [Piece<'a>],
     at: usize,
 }
@@ -121,8 +121,16 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// A location of the test: one that stands nowhere else would be zero, and say nothing.
+    fn location(&self, name: Piece<'a>) -> Result<Location, SyntaxError> {
+        let all = &self.test.locations;
+        let place = all.iter().position(|l| l == name.text).map(Location);
+        let missing = || format!("`{}` is no location of this test; it has {}", name.text, all.join(", "));
+        place.ok_or_else(|| name.error(missing()))
+    }
+
     fn equals(&mut self, name: Piece<'a>) -> Result<Condition, SyntaxError> {
-        let location = add_location(self.test, name)?;
+        let location = self.location(name)?;
         self.expect("=")?;
         let value = self.next("a number")?;
         let number = value.text.parse();
