@@ -4,6 +4,7 @@ use crate::Fingerprint;
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
 use std::hash::Hash;
+use std::hint::black_box;
 use units::watch;
 
 /// States between two looks at whether the search is to stop.
@@ -61,6 +62,8 @@ pub struct Outcome {
     pub finals: usize,
     /// Whether every state was visited.
     pub complete: bool,
+    /// Whether the host had no memory for more states.
+    pub out_of_memory: bool,
     /// What went wrong, and how to get there.
     pub violation: Option<Violation>,
 }
@@ -95,9 +98,18 @@ struct Visit {
 /// A state that was found and not looked at yet: its number and its fingerprint.
 type Found<S> = (u32, u128, S);
 
+/// States that are looked at between two looks at whether memory is left.
+const PROBE: u32 = 1 << 6;
+/// Bytes that have to be left then: more than what states hold on the heap grows by in between, which cannot be asked for before.
+const LEFT: usize = 64 << 20;
+
+/// The host has no memory for more states.
+struct OutOfMemory;
+
 const DEADLOCK: &str = "deadlock: nothing can happen, and work is left";
 
-/// Visits every state of `protocol`, at most `limit`; its watch is told how many were found, and looked at.
+/// Visits every state of `protocol`, at most `limit` and as many as the host has memory for; its watch is told how many were
+/// found, and looked at.
 pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
     let start = protocol.start();
     let key = Fingerprint::of(&start);
@@ -121,10 +133,13 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
                 watch::steps(search.visits.len() as u64);
             }
             let room = search.visits.len() < limit;
-            if let Some(message) = search.visit(found, room, &mut next) {
-                return search.outcome(depth, complete, Some((id, message)));
+            match search.visit(found, room, &mut next) {
+                Ok(None) => complete &= room,
+                Ok(Some(message)) => return search.outcome(depth, complete, Some((id, message))),
+                Err(OutOfMemory) => {
+                    return Outcome { out_of_memory: true, ..search.outcome(depth, false, None) };
+                }
             }
-            complete &= room;
         }
         depth += usize::from(!next.is_empty());
         level = next;
@@ -180,21 +195,28 @@ impl<P: Protocol> Search<'_, P> {
         (id, key, state): Found<P::State>,
         room: bool,
         next: &mut Vec<Found<P::State>>,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, OutOfMemory> {
         let ends = self.protocol.is_final(&state);
         self.finals += usize::from(ends);
         if let Some(message) = wrong(self.protocol, &state) {
-            return Some(message);
+            return Ok(Some(message));
         }
-        let stuck = room && !self.expand(id, key, &state, next) && !ends;
-        stuck.then(|| DEADLOCK.to_string())
+        let stuck = room && !self.expand(id, key, &state, next)? && !ends;
+        Ok(stuck.then(|| DEADLOCK.to_string()))
     }
 
     /// Every state after `state`; whether any differs from it.
-    fn expand(&mut self, id: u32, own: u128, state: &P::State, next: &mut Vec<Found<P::State>>) -> bool {
+    fn expand(
+        &mut self,
+        id: u32,
+        own: u128,
+        state: &P::State,
+        next: &mut Vec<Found<P::State>>,
+    ) -> Result<bool, OutOfMemory> {
         let (mut steps, mut moved) = (std::mem::take(&mut self.possible), false);
         steps.clear();
         self.protocol.steps(state, &mut steps);
+        self.make_room(id, steps.len(), next)?;
         for (choice, step) in steps.iter().enumerate() {
             let after = self.protocol.step(state, *step);
             let key = Fingerprint::of(&after);
@@ -209,7 +231,25 @@ impl<P: Protocol> Search<'_, P> {
             }
         }
         self.possible = steps;
-        moved
+        Ok(moved)
+    }
+
+    /// Room for so many more states after the one with number `id`.
+    fn make_room(
+        &mut self,
+        id: u32,
+        states: usize,
+        next: &mut Vec<Found<P::State>>,
+    ) -> Result<(), OutOfMemory> {
+        let seen = self.seen.try_reserve(states);
+        let mut room = seen.and(next.try_reserve(states)).and(self.visits.try_reserve(states));
+        if id.is_multiple_of(PROBE) {
+            // A compiler may leave out memory that nobody looks at.
+            let mut left = black_box(Vec::<u8>::new());
+            room = room.and(left.try_reserve_exact(LEFT));
+            black_box(&left);
+        }
+        room.map_err(|_| OutOfMemory)
     }
 
     fn outcome(&self, depth: usize, complete: bool, wrong: Option<(u32, String)>) -> Outcome {
@@ -219,7 +259,7 @@ impl<P: Protocol> Search<'_, P> {
             Violation { message, trace, choices }
         });
         let (states, steps, finals) = (self.visits.len(), self.steps, self.finals);
-        Outcome { states, steps, depth, finals, complete, violation }
+        Outcome { states, steps, depth, finals, complete, out_of_memory: false, violation }
     }
 
     /// How a state was reached.

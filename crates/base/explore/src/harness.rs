@@ -65,7 +65,7 @@ impl Harness {
             bounds: E::BOUNDS,
             mutants: || E::MUTANTS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             shown_with: shown_with::<E>,
-            explore: |given, mutant, limit| Ok(explore(&asked::<E>(given, mutant)?, limit)),
+            explore: |given, mutant, limit| in_memory(explore(&asked::<E>(given, mutant)?, limit)),
             replay: |given, mutant, choices| replay(&asked::<E>(given, mutant)?, choices),
         }
     }
@@ -83,7 +83,7 @@ impl Harness {
     /// Visits every state, at most `limit`.
     ///
     /// # Errors
-    /// No such mutant.
+    /// No such mutant, or no memory for so many states.
     pub fn explore(&self, given: &Given, mutant: Option<&str>, limit: usize) -> Result<Outcome, String> {
         (self.explore)(given, mutant, limit)
     }
@@ -95,6 +95,14 @@ impl Harness {
     pub fn replay(&self, given: &Given, mutant: Option<&str>, choices: &[u16]) -> Result<Replay, String> {
         (self.replay)(given, mutant, choices)
     }
+}
+
+/// What was found, unless the host had no memory for more.
+fn in_memory(found: Outcome) -> Result<Outcome, String> {
+    let n = found.states;
+    let ended =
+        || format!("the host has no memory for more than {n} states; give smaller bounds, or --states {n}");
+    if found.out_of_memory { Err(ended()) } else { Ok(found) }
 }
 
 fn shown_with<E: Explored>(mutant: &str) -> Texts {

@@ -201,3 +201,52 @@ fn a_part_is_its_own_as_soon_as_it_changes() {
     second.pop();
     assert_eq!(Fingerprint::of(&second), same, "the value counts, not how it came about");
 }
+
+/// A step of which there may be any number in no memory at all.
+#[derive(Clone, Copy)]
+struct Nothing;
+
+impl fmt::Display for Nothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing")
+    }
+}
+
+/// From its start it may go on in more ways than any host has memory for.
+struct Endless;
+
+impl Protocol for Endless {
+    type State = u64;
+    type Step = Nothing;
+
+    fn start(&self) -> u64 {
+        0
+    }
+
+    fn steps(&self, _: &u64, steps: &mut Vec<Nothing>) {
+        *steps = [Nothing; 1 << 60].to_vec();
+    }
+
+    fn step(&self, state: &u64, _: Nothing) -> u64 {
+        state + 1
+    }
+
+    fn check_power_failure(&self, _: &u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn is_final(&self, _: &u64) -> bool {
+        false
+    }
+
+    fn check_final(&self, _: &u64) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_exploration_ends_where_there_is_no_memory_for_more_states() {
+    let outcome = explore(&Endless, 1000);
+    assert!(outcome.out_of_memory && !outcome.complete && outcome.violation.is_none());
+    assert_eq!(outcome.states, 1);
+}
