@@ -102,6 +102,11 @@ def test_options_that_would_be_taken_for_something_else_are_refused(cli: Cli) ->
     assert cli.refuses("show", "xyzzy") == 'coreplane: nothing is called "xyzzy" (coreplane show lists what there is, show machines the machines)'
 
 
+def test_a_kind_of_memory_that_there_is_not_is_told_with_its_line(cli: Cli) -> None:
+    (cli.folder / "m.toml").write_text('extends = "intel"\n[memory]\nkind = "flash"\n')
+    assert cli.refuses("run", "m.toml", "queue").startswith("coreplane: m.toml:3: memory.kind = flash: give one of pm, ")
+
+
 def test_a_machine_of_which_nothing_is_said_is_refused(cli: Cli) -> None:
     (cli.folder / "m.toml").write_text("# to be written\n")
     said = 'coreplane: m.toml: says nothing; name a machine to begin with (extends = "intel"), then what differs'

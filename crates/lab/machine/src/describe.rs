@@ -1,7 +1,7 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
-use crate::memory_list::{MemoryDescription, own_setting};
+use crate::memory_list::{MemoryDescription, kind_called, own_setting};
 use crate::params::{MACHINE, read, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
@@ -561,6 +561,9 @@ impl Reader<'_> {
         let text = self.scalar(value, prefix)?;
         let setting =
             read(param, &text).map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
+        if param.key == "memory.kind" {
+            kind_called(&text).map_err(|e| self.error(value.span().start, &e.0))?;
+        }
         machine.set_everywhere(param.key, setting);
         machine.sources.insert(param.key, self.file.to_string());
         machine.given.insert(param.key, Given::File(format!("{}:{}", self.file, self.line(at))));

@@ -19,14 +19,41 @@ pub fn machine() -> Value {
     for param in MACHINE {
         insert(&mut properties, param.key, param);
     }
+    let memory = memory_of_list(&properties);
+    // Its keys, or a list of memories.
+    properties["memory"]["type"] = json!(["object", "array"]);
+    properties["memory"]["minItems"] = 1.into();
+    properties["memory"]["items"] = json!({"$ref": "#/$defs/memory"});
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Coreplane machine",
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
-        "$defs": {"campaign": campaign()},
+        "$defs": {"campaign": campaign(), "memory": memory},
     })
+}
+
+/// The schema of an entry of `[[memory]]`: the keys of `memory` but those of DRAM, and any other of the machine's.
+fn memory_of_list(properties: &Map<String, Value>) -> Value {
+    let mut own = Map::new();
+    let reference = |at: String| json!({"$ref": format!("#/properties/{at}")});
+    for name in
+        properties.keys().filter(|name| !["memory", "about", "extends", "sources"].contains(&name.as_str()))
+    {
+        own.insert(name.clone(), reference(name.clone()));
+    }
+    let of_memory = properties["memory"]["properties"].as_object().into_iter().flatten();
+    for (name, _) in of_memory.filter(|(name, _)| *name != "dram") {
+        own.insert(name.clone(), reference(format!("memory/properties/{name}")));
+    }
+    own.insert(
+        "size".into(),
+        json!({"type": ["integer", "string"], "description": "bytes of its own range"}),
+    );
+    let share = "its share of what is in no range, against the others' shares";
+    own.insert("share".into(), json!({"type": "integer", "minimum": 1, "description": share}));
+    json!({"type": "object", "additionalProperties": false, "required": ["kind"], "properties": own})
 }
 
 /// The schema of every workload's parameters, by name without `workload.`; where workloads differ, all that one accepts.
