@@ -107,6 +107,18 @@ def test_a_kind_of_memory_that_there_is_not_is_told_with_its_line(cli: Cli) -> N
     assert cli.refuses("run", "m.toml", "queue").startswith("coreplane: m.toml:3: memory.kind = flash: give one of pm, ")
 
 
+def test_fewer_cores_than_threads_are_refused_and_those_of_a_file_are_raised(cli: Cli) -> None:
+    short = ("queue", "--set", "workload.operations=20")
+    said = "cpu.cores=1: queue has 4 threads, and each takes a core; give at least 4, or workload.threads=1"
+    for command in ("run", "crash"):
+        assert said in cli.refuses(command, "intel", *short, "--set", "cpu.cores=1")
+    (cli.folder / "c.toml").write_text('machines = "intel"\nworkloads = "queue"\n[vary]\ncpu.cores = [4, 2]\n')
+    assert "cpu.cores=2: queue has 4 threads" in cli.refuses("sweep", "c.toml", "--plan")
+    (cli.folder / "m.toml").write_text('extends = "intel"\ncpu.cores = 1\n')
+    for sets, cores in (((), 4), (("--set", "workload.threads=1"), 1), (("--set", "cpu.cores=8"), 8)):
+        assert cli.json("run", "m.toml", *short, *sets)["configuration"]["cpu.cores"] == cores
+
+
 def test_a_machine_of_which_nothing_is_said_is_refused(cli: Cli) -> None:
     (cli.folder / "m.toml").write_text("# to be written\n")
     said = 'coreplane: m.toml: says nothing; name a machine to begin with (extends = "intel"), then what differs'

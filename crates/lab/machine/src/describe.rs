@@ -193,6 +193,13 @@ impl Description {
         self.settings.set(key, setting);
     }
 
+    /// The same with so many cores: those of a run, which a program with more threads raises.
+    pub(crate) fn with_cores(&self, cores: u64) -> Description {
+        let mut raised = self.clone();
+        raised.settings.set(CORES, Setting::Number(cores));
+        raised
+    }
+
     /// Its persist-ordering model.
     pub fn ordering(&self) -> &'static dyn OrderingModel {
         ordering::models::of(&self.settings)
@@ -230,6 +237,11 @@ impl Description {
         Ok(())
     }
 }
+
+/// How many cores a machine has.
+pub(crate) const CORES: &str = "cpu.cores";
+/// How many threads a program has.
+const THREADS: &str = "workload.threads";
 
 /// The parameter of programs that work for a given time, and do as much as they can in it.
 const LASTS: &str = "workload.time_ns";
@@ -340,7 +352,34 @@ impl WorkloadDescription {
     /// # Errors
     /// Why not, in words.
     pub fn check_on(&self, machine: &Description) -> Result<(), ConfigError> {
-        if machine.is_line() { self.check_line(&machine.name) } else { Ok(()) }
+        if !machine.is_line() {
+            return Ok(());
+        }
+        self.check_line(&machine.name)?;
+        self.check_cores(machine)
+    }
+
+    /// Cores that a run on `machine` has: one for each of its threads at least.
+    pub(crate) fn cores_on(&self, machine: &Description) -> usize {
+        self.threads().max(machine.settings.count(CORES))
+    }
+
+    /// Whether there is a core for each thread where the user said how many there are. Those that a machine has from its file are
+    /// raised.
+    pub(crate) fn check_cores(&self, machine: &Description) -> Result<(), ConfigError> {
+        let (cores, threads) = (machine.settings.count(CORES), self.threads());
+        if threads <= cores || machine.given.get(CORES) != Some(&Given::User) {
+            return Ok(());
+        }
+        let or = if self.is_key(THREADS) { format!(", or {THREADS}={cores}") } else { String::new() };
+        Err(ConfigError::new(format!(
+            "{CORES}={cores}: {} has {threads} threads, and each takes a core; give at least {threads}{or}",
+            self.name
+        )))
+    }
+
+    fn is_key(&self, key: &str) -> bool {
+        find(self.params, key).is_some()
     }
 
     /// Its programs, for a simulator.

@@ -249,7 +249,7 @@ impl WiredMachine {
             stats,
             durable: if options.without_images { Image::default() } else { self.image(View::Durable) },
             visible: if options.without_images { Image::default() } else { self.image(View::Visible) },
-            description: machine.clone(),
+            description: machine.with_cores(self.cores.len() as u64),
             workload_description: workload.clone(),
             opening: self.opening(began),
             timeline: self.engine.timeline.take(),

@@ -1,6 +1,6 @@
 //! A report that was kept as JSON, as it was: a run that is done need not be made again.
 
-use crate::describe::{Description, WorkloadDescription};
+use crate::describe::{CORES, Description, WorkloadDescription};
 use crate::report::{Phase, Report, Statistic, in_order};
 use cpu::Stretch;
 use protocol::Image;
@@ -30,7 +30,9 @@ impl Report {
             stats,
             durable: Image::default(),
             visible: Image::default(),
-            description: machine.clone(),
+            description: kept["configuration"][CORES]
+                .as_u64()
+                .map_or_else(|| machine.clone(), |n| machine.with_cores(n)),
             workload_description: workload.clone(),
             timeline: None,
             opening: opening(kept)?,

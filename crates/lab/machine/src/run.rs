@@ -77,7 +77,8 @@ impl WiredMachine {
         if threads == 0 {
             return Err(ConfigError::new(format!("{}: has no thread", workload.name)));
         }
-        let cores = threads.max(machine.settings.count("cpu.cores"));
+        workload.check_cores(machine)?;
+        let cores = workload.cores_on(machine);
         let mut counts = machine.clone();
         if workload.counts_instructions() {
             // The recording tells the others.

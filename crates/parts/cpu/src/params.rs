@@ -9,7 +9,7 @@ use units::Clock;
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "cpu")]
 pub struct CpuParameters {
-    /// cores; raised to workload.threads where that is more
+    /// cores; those of a machine's file are raised to the program's threads where these are more
     #[param(default = "4", source = "paper: ASAP Table II", min = 1, max = 64)]
     pub cores: usize,
     /// instructions issued a cycle

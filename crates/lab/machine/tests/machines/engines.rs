@@ -19,7 +19,7 @@ fn random_machine(r: &mut Random) -> Description {
     let presets: Vec<&str> = PRESETS.iter().map(|p| p.name).filter(|name| engines_differ(name)).collect();
     let mut d = Description::preset(pick(r, &presets)).unwrap();
     let small: [(&str, &[&str]); 41] = [
-        ("cpu.cores", &["1", "2"]),
+        ("cpu.cores", &["5", "8"]),
         ("cpu.store_buffer", &["1", "4", "32"]),
         ("cpu.outstanding_misses", &["1", "2", "16"]),
         ("cpu.outstanding_store_misses", &["0", "1", "3"]),
