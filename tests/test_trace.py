@@ -239,6 +239,12 @@ def test_conversions_say_what_was_written_and_what_was_lost(left: Cli) -> None:
     registered = (left.folder / "t.log").read_text().count("REGISTER_FILE")
     assert (said["trace"], said["records"]) == ("t.log", entries - registered)
     assert "1 of write and its like" in said["lacks"] and "1 of msync, fsync and their like" in said["lacks"]
+    kinds = left.json("trace", "info", "t.cpt")["kinds"]
+    for tool in ("ramulator", "gem5"):
+        said = left.json("trace", "convert", "--to", tool, "t.cpt", "t.out")
+        lost = sum(kinds.values()) - said["records"]
+        assert f"{lost} of {sum(kinds.values())} records (" in said["lacks"] and f"{kinds['map']} map" in said["lacks"]
+        assert said["lacks"].startswith("store values, ") and "persistent ranges" in said["lacks"].split(";")[0]
 
 
 def test_what_lies_beyond_the_last_address_is_refused(cli: Cli) -> None:

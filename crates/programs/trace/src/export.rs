@@ -2,8 +2,9 @@
 
 use crate::error::TraceError;
 use crate::import::{gem5, pmemcheck, ramulator};
-use crate::record::Call;
+use crate::record::{Call, Kind};
 use crate::recording::Recording;
+use crate::scan::Counts;
 use std::io::Write;
 
 /// A format that can be written.
@@ -27,6 +28,36 @@ impl Format {
         ("pmemcheck", Format::Pmemcheck),
         ("gem5", Format::Gem5),
     ];
+
+    /// Whether records of a kind go out.
+    fn has(self, kind: Kind) -> bool {
+        match self {
+            Format::Ramulator | Format::RamulatorData | Format::Gem5 => {
+                kind.is_load() || kind.changes_memory()
+            }
+            Format::Pmemcheck => {
+                kind.changes_memory()
+                    || kind.is_flush()
+                    || matches!(kind, Kind::Sfence | Kind::Mfence | Kind::Order | Kind::Map)
+            }
+        }
+    }
+
+    /// Whether it says what is stored.
+    fn has_values(self) -> bool {
+        match self {
+            Format::RamulatorData | Format::Pmemcheck => true,
+            Format::Ramulator | Format::Gem5 => false,
+        }
+    }
+
+    /// Whether it says which memory is persistent.
+    fn has_ranges(self) -> bool {
+        match self {
+            Format::Pmemcheck => true,
+            Format::Ramulator | Format::RamulatorData | Format::Gem5 => false,
+        }
+    }
 }
 
 /// What was written, and what was not.
@@ -34,7 +65,7 @@ impl Format {
 pub struct Written {
     /// Accesses, flushes and fences.
     pub records: u64,
-    /// What of the recording no such format has, in words; empty where nothing is lost but what its format never has.
+    /// What of the recording the format does not have, in words; empty where nothing is lost.
     pub lacks: String,
 }
 
@@ -49,7 +80,7 @@ pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Resu
         Format::Pmemcheck => pmemcheck::write(recording, out),
         Format::Gem5 => gem5::write(recording, out),
     }?;
-    Ok(Written { records, lacks: lacks(recording) })
+    Ok(Written { records, lacks: lacks(format, recording) })
 }
 
 /// The same, packed with gzip.
@@ -67,11 +98,42 @@ pub fn write_packed(
     Ok(written)
 }
 
-/// Calls of the kernel are in no other tool's format.
-fn lacks(recording: &Recording) -> String {
-    let calls = &recording.counts().calls;
+/// What the recording has and its file in another format has not. What it lacks itself is said of it already.
+fn lacks(format: Format, recording: &Recording) -> String {
+    let all = [told(format, recording), records(format, recording.counts()), calls(recording.counts())];
+    all.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What is said beside the records or with them.
+fn told(format: Format, recording: &Recording) -> Option<String> {
+    let counts = recording.counts();
+    let stores = counts.kinds().any(|(kind, _)| kind.changes_memory());
+    let threads = counts.threads.iter().filter(|records| **records > 0).count();
+    let all = [
+        ("store values", stores && !format.has_values()),
+        ("threads", threads > 1),
+        ("instructions", counts.instructions > 0),
+        ("source places", !counts.locations.is_empty()),
+        ("persistent ranges", !counts.ranges.is_empty() && !format.has_ranges()),
+    ];
+    let lost = |(what, is_lost): &(&str, bool)| *is_lost && !recording.about().lacks.contains(*what);
+    let names: Vec<&str> = all.iter().filter(|one| lost(one)).map(|(what, _)| *what).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Records that do not go out, by kind.
+fn records(format: Format, counts: &Counts) -> Option<String> {
+    let all: u64 = counts.kinds().map(|(_, n)| n).sum();
+    let lost: Vec<(Kind, u64)> = counts.kinds().filter(|(kind, _)| !format.has(*kind)).collect();
+    let sum: u64 = lost.iter().map(|(_, n)| n).sum();
+    let names: Vec<String> = lost.iter().map(|(kind, n)| format!("{n} {}", kind.name())).collect();
+    (sum > 0).then(|| format!("{sum} of {all} records ({})", names.join(", ")))
+}
+
+/// Calls of the kernel, which no other tool's format has.
+fn calls(counts: &Counts) -> Option<String> {
     let told = |which: &[Call], what: &str| {
-        let n: u64 = which.iter().filter_map(|call| calls.get(call)).sum();
+        let n: u64 = which.iter().filter_map(|call| counts.calls.get(call)).sum();
         (n > 0).then(|| format!("{n} of {what}"))
     };
     let all = [
@@ -80,5 +142,5 @@ fn lacks(recording: &Recording) -> String {
         told(&[Call::Msync, Call::Fdatasync, Call::Fsync, Call::Sync], "msync, fsync and their like"),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    if all.is_empty() { String::new() } else { format!("calls of the kernel: {}", all.join(", ")) }
+    (!all.is_empty()).then(|| format!("calls of the kernel among them: {}", all.join(", ")))
 }

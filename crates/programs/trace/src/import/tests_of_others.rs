@@ -155,6 +155,19 @@ fn what_code_without_hooks_stored_is_a_store_for_others() {
 }
 
 #[test]
+fn what_goes_out_says_what_its_format_does_not_have() {
+    let mut trace = of(Format::RamulatorData, b"LD 0x1000 8\nST 0x1040 1 7\n");
+    trace.push(plain(Kind::Clwb, 0x1040));
+    trace.push(Record { thread: 1, ..plain(Kind::Sfence, 0) });
+    trace.about.lacks.clear();
+    let recording = Recording::of_trace(trace).unwrap();
+    let lacks = |format| export::write(format, &recording, &mut Vec::new()).unwrap().lacks;
+    assert_eq!(lacks(export::Format::Gem5), "store values, threads; 2 of 4 records (1 clwb, 1 sfence)");
+    assert_eq!(lacks(export::Format::Ramulator), "store values, threads; 2 of 4 records (1 clwb, 1 sfence)");
+    assert_eq!(lacks(export::Format::RamulatorData), "threads; 2 of 4 records (1 clwb, 1 sfence)");
+}
+
+#[test]
 fn damaged_gem5_traces_say_where() {
     refused(Format::Gem5, b"gem6", "begins with gem5");
     refused(Format::Gem5, b"gem5\x03\x0a\x01m", "byte 4: the header");
