@@ -267,7 +267,12 @@ def track(
     if [target, name, cgroup].count(None) != 2:
         raise _core.ConfigError("track: give one of a process's number, a command, the name of a process and a cgroup")
     processes, command = _processes(target, name)
-    return Tracking(_core.track(processes, None if cgroup is None else os.fspath(cgroup), children, accessed, command, interval, windows, mode, mechanism))
+    try:
+        return Tracking(_core.track(processes, None if cgroup is None else os.fspath(cgroup), children, accessed, command, interval, windows, mode, mechanism))
+    except _core.ConfigError as error:
+        if command and str(error).startswith(f"{command[0]}: No such file"):
+            raise _core.ConfigError(f"{command[0]}: no command is called that; a process is given by its number, or with name=") from None
+        raise
 
 
 @in_utf_8()

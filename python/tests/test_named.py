@@ -54,6 +54,13 @@ def test_an_unknown_bound_is_called_so_and_the_nearest_is_named() -> None:
         cp.explore("bbb", no_such_thing=1)
 
 
+def test_a_bound_without_a_value_and_a_command_that_is_not_there_are_told() -> None:
+    with pytest.raises(cp.ConfigError, match="^cores: no value was given; accepted are 1 to 4$"):
+        cp.explore("asap", cores=True)
+    with pytest.raises(cp.ConfigError, match="^nosuchproc: no command is called that; a process is given by its number, or with name=$"):
+        cp.track("nosuchproc")
+
+
 @pytest.mark.parametrize("name", ["bbb", "compose-bbb-two-media"])
 def test_an_empty_list_of_memories_is_refused(name: str) -> None:
     with pytest.raises(cp.ConfigError, match="memory: the list is empty"):

@@ -94,7 +94,8 @@ impl Bound {
 
     /// What a text means here.
     fn read(&self, text: &str) -> Result<Value, String> {
-        let refused = || format!("--{} {text}: accepted are {}", self.name, self.accepted());
+        let given = if text.is_empty() { ": no value was given;".into() } else { format!(" {text}:") };
+        let refused = || format!("--{}{given} accepted are {}", self.name, self.accepted());
         let number = |fits: &dyn Fn(u64) -> bool| {
             text.parse().ok().filter(|n| fits(*n)).map(Value::Number).ok_or_else(refused)
         };
