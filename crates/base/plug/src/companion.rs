@@ -48,6 +48,11 @@ pub trait Companion {
         let _ = now;
     }
 
+    /// A part of the region of interest begins or ends: who counts window by window ends one here.
+    fn bound_region(&self, now: Time) {
+        let _ = now;
+    }
+
     /// Whether it wants to see what devices and the command port did after each of their events.
     fn watches(&self) -> bool {
         false

@@ -65,6 +65,11 @@ pub trait MemoryDevice: Node + Any {
     fn begin_region(&mut self, now: Time) {
         let _ = now;
     }
+
+    /// A part of the region of interest begins or ends: who counts window by window ends one here.
+    fn bound_region(&mut self, now: Time) {
+        let _ = now;
+    }
 }
 
 /// What is behind the port of uncached accesses.

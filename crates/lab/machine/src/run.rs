@@ -206,6 +206,8 @@ impl WiredMachine {
         if at == Time::NEVER {
             return;
         }
+        self.controllers.iter_mut().for_each(|device| device.bound_region(at));
+        self.companions.iter().for_each(|(_, companion)| companion.borrow().bound_region(at));
         if !interest.has_begun {
             self.begin_uses(at);
         }

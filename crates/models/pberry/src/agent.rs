@@ -216,15 +216,19 @@ impl Agent {
         if now < self.window_ends {
             return;
         }
-        self.stats.written.take(&std::mem::take(&mut self.window));
-        self.tracker.clear_lines();
-        let length = self.spec.window;
-        self.window_ends = now + length;
+        self.next_window(now);
         if self.uses.is_some() && self.snooped.is_empty() {
             self.snooped = self.state.granted().collect();
             let recall = |(page, index): &(u32, u32)| Effect::Recall { page: *page, index: *index };
             self.effects.extend(self.snooped.iter().map(recall));
         }
+    }
+
+    /// The window ends, and the next one begins.
+    pub(crate) fn next_window(&mut self, now: Time) {
+        self.stats.written.take(&std::mem::take(&mut self.window));
+        self.tracker.clear_lines();
+        self.window_ends = now + self.spec.window;
     }
 
     fn recalled(&mut self, page: u32, index: u32) {

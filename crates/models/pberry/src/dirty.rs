@@ -175,6 +175,13 @@ impl DirtyWindows {
         }
     }
 
+    /// What was stored before `now` is of windows that have ended; the next one begins.
+    pub fn next_window(&mut self, now: Time) {
+        self.pass(now);
+        self.finish();
+        self.ends = now + self.length;
+    }
+
     /// The region of interest begins.
     pub fn begin(&mut self) {
         self.lines_per_page = [0; 65];
@@ -208,6 +215,23 @@ mod tests {
         assert_eq!(all.changed, DirtySet { bytes: 1 + 1 + 1, lines: 1 + 1 + 1, pages: 2 + 1, huge_pages: 2 });
         assert_eq!(all.windows, 2);
         assert_eq!(all.lines_per_page[..3], [0, 2, 1]);
+    }
+
+    #[test]
+    fn a_window_that_is_cut_has_ended_and_the_next_one_is_whole() {
+        let mut all = DirtyWindows::new(Dur::ns(100));
+        let at = |ns| Time::ZERO + Dur::ns(ns);
+        all.store(at(10), 0, 8, 1);
+        all.next_window(at(30));
+        assert_eq!((all.stored.bytes, all.windows), (8, 1));
+        // The same line counts anew, until 100 ns later.
+        all.store(at(31), 0, 8, 2);
+        all.store(at(129), 0, 8, 3);
+        all.store(at(130), 0, 8, 4);
+        assert_eq!((all.stored.bytes, all.windows), (16, 2));
+        all.next_window(at(230));
+        all.next_window(at(230));
+        assert_eq!((all.stored.bytes, all.changed.bytes, all.windows), (24, 3, 3));
     }
 
     #[test]

@@ -131,6 +131,10 @@ impl MemoryDevice for Agent {
     fn begin_region(&mut self, now: Time) {
         self.begin_uses(now);
     }
+
+    fn bound_region(&mut self, now: Time) {
+        self.next_window(now);
+    }
 }
 
 fn agent_of(devices: &[Box<dyn MemoryDevice>]) -> Option<&Agent> {
@@ -153,6 +157,10 @@ impl Companion for SharedDaemon {
 
     fn begin_region(&self, now: Time) {
         self.begin_uses(now);
+    }
+
+    fn bound_region(&self, now: Time) {
+        self.next_window(now);
     }
 
     fn has_failed(&self) -> bool {

@@ -220,6 +220,11 @@ impl SharedDaemon {
         shared.uses.iter_mut().for_each(|u| u.begin(&shared.use_spec, now));
     }
 
+    /// A part of the region of interest begins or ends, and with it a window.
+    pub(crate) fn next_window(&self, now: Time) {
+        self.0.borrow_mut().dirty.next_window(now);
+    }
+
     /// Whether [`SharedDaemon::error`] has something to tell.
     pub fn has_failed(&self) -> bool {
         self.0.borrow().error.is_some()

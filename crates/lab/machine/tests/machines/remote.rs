@@ -103,6 +103,25 @@ fn a_program_leaves_the_same_memory_as_on_local_memory() {
     }
 }
 
+/// The same program, the region beginning anywhere in a window; what was stored before it is long, and not in it.
+#[test]
+fn what_was_stored_before_the_region_is_in_no_window_of_it() {
+    for network in ["0", "1195", "1196", "1250"] {
+        let sets: Sets<'_> =
+            &[("workload.keys", "300"), ("workload.operations", "2"), ("remote.network_ns", network)];
+        let report = ran("pberry", "redis-random", &[sets]).unwrap();
+        let stat = |name: &str| report.get(name).unwrap();
+        assert!(stat("tracking.bytes") > 0.0, "{network}");
+        assert!(stat("tracking.bytes") <= 8.0 * stat("cpu.stores"), "{network}");
+        assert!(stat("tracking.windows") <= 2.0, "{network}");
+        for kind in ["tracking", "tracking.changed", "tracking.written_back"] {
+            let of = |what: &str| stat(&format!("{kind}.{what}"));
+            assert!(of("lines") <= of("bytes") && of("pages") <= of("lines"), "{network} {kind}");
+            assert_eq!(of("pages") > 0.0, of("huge_pages") > 0.0, "{network} {kind}");
+        }
+    }
+}
+
 #[test]
 fn many_cores_share_pages_that_come_and_go() {
     let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "200")];
