@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, Default)]
 struct PageState {
     local: bool,
-    /// It was walked to since the hand refaults by.
+    /// It was walked to since the hand came by.
     referenced: bool,
     /// It was written, as far as faults tell.
     dirty: bool,
@@ -15,7 +15,7 @@ struct PageState {
     writable: bool,
     /// It is on its way: it cannot go.
     pinned: bool,
-    /// Times that it refaults from the remote host.
+    /// Times that it came from the remote host.
     refaults: u32,
 }
 
@@ -118,7 +118,7 @@ impl Daemon {
         ripe && self.local_tier.accepts(refaults)
     }
 
-    /// Times that a page refaults from the remote host.
+    /// Times that a page came from the remote host.
     pub(crate) fn refaults(&self, page: u32) -> u32 {
         self.pages[page as usize].refaults
     }

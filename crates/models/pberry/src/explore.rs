@@ -134,7 +134,7 @@ pub struct State {
     recalls: BTreeSet<(u32, u32)>,
     /// Pages that the processor has translations of.
     mapped: BTreeSet<u32>,
-    /// Local pages in the order in which they refaults, for the daemon.
+    /// Local pages in the order in which they came, for the daemon.
     local: Vec<u32>,
     posted: u64,
     completed: u64,

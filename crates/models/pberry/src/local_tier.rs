@@ -73,7 +73,7 @@ impl LocalTier {
         self.find(page).into_iter().for_each(|p| p.writable = true);
     }
 
-    /// Whether a page that refaults so often may move in: a frame is free, or the next page to go (CLOCK) refaults less often, and
+    /// Whether a page that came so often may move in: a frame is free, or the next page to go (CLOCK) came less often, and
     /// ages when it did not. So pages that come in turn do not drive each other out.
     pub(crate) fn accepts(&mut self, refaults: u32) -> bool {
         if !self.free.is_empty() {

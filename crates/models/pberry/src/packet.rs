@@ -132,7 +132,7 @@ impl RemoteHost {
         RemoteHost { newest: ByPage::default(), takes_old }
     }
 
-    /// Carries out a request on the host's `memory`, and gives the answer. A write that refaults twice is acknowledged twice and
+    /// Carries out a request on the host's `memory`, and gives the answer. A write that comes twice is acknowledged twice and
     /// done once: in between a newer one may have come.
     pub fn serve(&mut self, packet: &Packet, memory: &mut dyn Bytes) -> Option<Packet> {
         match packet {

@@ -30,7 +30,7 @@ struct Frame {
     present: u64,
     /// Lines that caches may hold.
     granted: u64,
-    /// Lines that were written back by the caches since the page refaults.
+    /// Lines that were written back by the caches since the page came.
     dirty: u64,
     /// Lines under recall.
     recalls: u64,
@@ -93,7 +93,7 @@ impl AgentState {
         self.frames.get(page).map_or(0, |f| f.present)
     }
 
-    /// The lines of a page that caches have written back since it refaults.
+    /// The lines of a page that caches have written back since it came.
     pub fn dirty(&self, page: u32) -> u64 {
         self.frames.get(page).map_or(0, |f| f.dirty)
     }
@@ -204,7 +204,7 @@ impl AgentState {
         self.house_next(out);
     }
 
-    /// Frames are free: pages that wait get them, in the order in which they refaults.
+    /// Frames are free: pages that wait get them, in the order in which they came.
     fn house_next(&mut self, out: &mut Vec<Effect>) {
         for page in std::mem::take(&mut self.homeless) {
             let first = self.reads.iter().filter(|(p, _)| *p == page).fold(0, |m, (_, index)| m | 1 << index);
@@ -217,7 +217,7 @@ impl AgentState {
         self.next_number - 1
     }
 
-    /// A command is carried out; they are told in the order in which they refaults.
+    /// A command is carried out; they are told in the order in which they came.
     fn finish(&mut self, command: u64, out: &mut Vec<Effect>) {
         let Some(index) = command.checked_sub(self.first_command) else { return };
         if let Some(done) = self.commands.get_mut(index as usize) {
