@@ -56,6 +56,7 @@ class Fusion(TypedDict, total=False):
     reclaim_per_mille: int
     section_ns: float | str
     transition_mw: int
+    transition_ns: float | str
 
 class L1(TypedDict, total=False):
     latency_ns: float | str

@@ -40,9 +40,12 @@ fn settings(entry: &Entry) -> Settings {
 }
 
 fn machine(entry: &Entry, arrivals: Vec<Arrival>) -> PageMachine {
-    let s = settings(entry);
-    let described = Described::read(&s);
-    let (policy, platform) = ((entry.new)(&s), described.platform());
+    machine_of(entry, &settings(entry), arrivals)
+}
+
+fn machine_of(entry: &Entry, s: &Settings, arrivals: Vec<Arrival>) -> PageMachine {
+    let described = Described::read(s);
+    let (policy, platform) = ((entry.new)(s), described.platform());
     let spec = described.machine(&platform, policy.boot(&platform), 7, Costs::default());
     PageMachine::new(spec, policy, arrivals).unwrap()
 }
@@ -136,6 +139,22 @@ fn full_memory_loses_no_page_either() {
             "{}: reclaim was at work",
             entry.word
         );
+    }
+}
+
+#[test]
+fn no_number_hangs_on_how_often_is_looked() {
+    for entry in POLICIES {
+        let steps = || vec![PageStep::Map { area: 0, pages: 330_000 }, sweep(0, 330_000, true)];
+        let plan = |_| Plan { at: Time::ZERO, steps: steps(), visits: 330_000 };
+        let told = |sample_ns: u64| {
+            let mut s = settings(entry);
+            s.set("os.sample_ns", Setting::Number(Dur::ns(sample_ns).as_ps()));
+            let mut m = machine_of(entry, &s, arrivals(&[0, 1].map(plan)));
+            _ = ended(&mut m);
+            format!("{:?}", outcome(&m, &[]).statistics)
+        };
+        assert_eq!(told(1_000_000), told(100_000_000_000), "{}", entry.word);
     }
 }
 

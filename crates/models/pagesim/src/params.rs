@@ -75,9 +75,12 @@ pub(crate) struct MemoryParameters {
     /// power of a GiB that is in use, in mW
     #[param(default = "1340", source = "paper: AMF §6.2", min = 0, max = 100_000)]
     pub(crate) active_mw: u64,
-    /// power of a GiB that goes from free to used, for one os.sample_ns, in mW
+    /// power of a GiB that goes from free to used, for fusion.transition_ns, in mW
     #[param(default = "760", source = "paper: AMF §6.2", min = 0, max = 100_000)]
     pub(crate) transition_mw: u64,
+    /// time for which a page that goes from free to used draws fusion.transition_mw
+    #[param(default = "100000000", source = "open 50000000..200000000: the paper gives a power for the transition, and no time", range = ns::LONG)]
+    pub(crate) transition_ns: Dur,
 }
 
 /// Where page descriptors are.
@@ -123,8 +126,8 @@ pub(crate) struct KernelParameters {
     /// time to switch to another program
     #[param(default = "2000", source = "open 1000..4000: half to twice; what a switch costs hangs on what it displaces", range = ns::SHORT)]
     pub(crate) switch_ns: Dur,
-    /// time between samples of what is seen over time
-    #[param(default = "100000000", source = "open 50000000..200000000: how often energy was sampled is not published", range = ns::LONG)]
+    /// time between samples of what is seen over time; no other number hangs on it
+    #[param(default = "100000000", source = "open 100000000: what is asked: how finely a run is drawn", range = ns::LONG)]
     pub(crate) sample_ns: Dur,
     /// bytes of a page descriptor
     #[param(default = "56", source = "paper: AMF §2.2.2; 64 today", min = 32, max = 128)]

@@ -2,8 +2,8 @@
 
 use crate::cache::Cache;
 use crate::curve::{Load, Visits};
-use crate::energy::Energy;
-use crate::memory::{Fault, FaultError, Medium, MemoryManager, NoRoom};
+use crate::energy;
+use crate::memory::{Elapsed, Fault, FaultError, Level, Medium, MemoryManager, NoRoom, PAGE};
 use crate::policy::Policy;
 use crate::region::{Passed, Region};
 use crate::samples::{Sample, Totals};
@@ -55,7 +55,6 @@ pub(crate) struct PageMachine {
     idle: Vec<u32>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     kswapd_runs: Vec<bool>,
-    energy: Energy,
     last_sample: Time,
     period: Dur,
     samples: Vec<Sample>,
@@ -89,7 +88,6 @@ impl PageMachine {
             idle: (0..spec.cores as u32).rev().collect(),
             events: BinaryHeap::new(),
             kswapd_runs: vec![false; zones],
-            energy: Energy::default(),
             last_sample: Time::ZERO,
             period: spec.sample,
             samples: Vec::new(),
@@ -127,6 +125,7 @@ impl PageMachine {
         while self.left > 0 {
             let Some(Reverse((now, event))) = self.events.pop() else { break };
             watch::at(now.ps());
+            self.memory.pass(now);
             match event {
                 Event::Arrive(number) => self.arrive(number, now),
                 Event::Wake(task) => self.make_ready(task, now),
@@ -224,6 +223,7 @@ impl PageMachine {
     }
 
     fn scan(&mut self, now: Time) {
+        self.memory.settle(now);
         self.totals.system += self.policy.scan(&mut self.memory, now);
         if let Some(period) = self.policy.scans_every() {
             self.at(now + period, Event::Scan);
@@ -239,13 +239,13 @@ impl PageMachine {
     }
 
     /// A program is gone, with all that was its.
-    pub(crate) fn reap(&mut self, task: u32, running: bool) -> Dur {
+    pub(crate) fn reap(&mut self, task: u32, running: bool, now: Time) -> Dur {
         let t = &mut self.tasks[task as usize];
         t.dead = true;
         if !running {
             self.left -= 1;
         }
-        self.memory.exit(task)
+        self.memory.exit(task, now)
     }
 
     pub(crate) fn fault(
@@ -258,22 +258,21 @@ impl PageMachine {
         self.memory.fault(task, area, page, now, &mut *self.policy)
     }
 
-    /// Memory's energy until now. A part of the region may have begun later, in a slice that is under way.
-    fn pass(&mut self, now: Time) {
-        let now = now.max(self.last_sample);
+    /// Memory's energy until now, exactly: who looks at it changes nothing.
+    fn joules(&mut self, now: Time) -> f64 {
         self.memory.settle(now);
-        let [dram, pm] = [Medium::Dram, Medium::Pm].map(|m| self.memory.online_bytes(m));
-        let used = self.memory.used_bytes(Medium::Dram) + self.memory.used_bytes(Medium::Pm);
-        let block = self.spec.block_bytes;
-        let slots = if block > 0 { self.memory.swap_bytes().0 } else { 0 };
-        self.energy.pass(&self.spec.power, dram + pm + block, used + slots, now.since(self.last_sample));
-        self.last_sample = now;
+        let block = Level::of(self.spec.block_bytes / PAGE).until(now);
+        let slots = self.memory.slots().filter(|_| self.spec.block_bytes > 0);
+        let slots = slots.map_or(Elapsed::default(), |level| level.until(now));
+        let usage = &self.memory.usage;
+        let (online, used) = (usage.online.until(now), usage.used.until(now));
+        energy::joules(&self.spec.power, &[online, block], &[used, slots])
     }
 
     /// What has passed by an instant, but for a slice that is under way.
     pub(crate) fn passed(&mut self, now: Time) -> Passed {
-        self.pass(now);
         Passed {
+            joules: self.joules(now),
             time: now.since(Time::ZERO),
             visits: self.totals.visits,
             user: self.totals.user,
@@ -281,12 +280,12 @@ impl PageMachine {
             counts: self.memory.counts,
             swap: self.memory.swap_traffic(),
             cache: self.cache.as_ref().map_or((0, 0), |c| (c.hits, c.misses)),
-            joules: self.energy.joules(),
         }
     }
 
     fn sample(&mut self, now: Time) {
-        self.pass(now);
+        let joules = self.joules(now);
+        self.last_sample = now;
         let marks = self.memory.marks();
         let pm = self.memory.online_bytes(Medium::Pm);
         if self.samples.len() == MOST_SAMPLES {
@@ -309,7 +308,7 @@ impl PageMachine {
             major: self.memory.counts.major,
             user: self.totals.user,
             system: self.totals.system,
-            joules: self.energy.joules(),
+            joules,
         });
     }
 

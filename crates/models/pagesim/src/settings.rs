@@ -119,7 +119,12 @@ impl Described {
             cache: layout.front.or(pm.front),
             curve: pm.curve,
             sample: self.kernel.sample_ns,
-            power: PowerSpec { idle: m.idle_mw, active: m.active_mw, transition: m.transition_mw },
+            power: PowerSpec {
+                idle: m.idle_mw,
+                active: m.active_mw,
+                transition: m.transition_mw,
+                wakes: m.transition_ns,
+            },
             block_bytes: layout.block_bytes,
             memory: self.memory_spec(layout),
         }

@@ -137,13 +137,13 @@ impl PageMachine {
                 self.map_device(task, (area, pages, file_pages, file), spent);
             }
             PageStep::Unmap { area } => {
-                let time = self.memory.unmap(task, area);
+                let time = self.memory.unmap(task, area, spent.now);
                 spent.system(self.spec.memory.costs.fault + time);
             }
             PageStep::Bound { opens } => self.bound(opens, spent),
             PageStep::End => {
                 self.totals.ended += 1;
-                let time = self.reap(task, true);
+                let time = self.reap(task, true, spent.now);
                 spent.system(time);
             }
         }
@@ -211,13 +211,13 @@ impl PageMachine {
                 }
                 Err(FaultError::Area(_)) => {
                     self.totals.signals += 1;
-                    let time = self.reap(task, true);
+                    let time = self.reap(task, true, spent.now);
                     spent.system(time);
                     return None;
                 }
                 Err(FaultError::OutOfMemory) => {
                     let victim = self.kill_largest().unwrap_or(task);
-                    let time = self.reap(victim, victim == task);
+                    let time = self.reap(victim, victim == task, spent.now);
                     spent.system(time);
                     if victim == task {
                         return None;

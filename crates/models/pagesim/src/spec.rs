@@ -54,8 +54,10 @@ pub(crate) struct PowerSpec {
     pub idle: u64,
     /// In use.
     pub active: u64,
-    /// Going from free to in use, for one sampling period.
+    /// Going from free to in use.
     pub transition: u64,
+    /// For so long.
+    pub wakes: Dur,
 }
 
 /// A machine.

@@ -66,7 +66,7 @@ pub(crate) fn spec(dram: u64, pm: u64, online: bool) -> MachineSpec {
         cache: None,
         curve: None,
         sample: Dur::ns(10_000_000),
-        power: PowerSpec { idle: 230, active: 1340, transition: 760 },
+        power: PowerSpec { idle: 230, active: 1340, transition: 760, wakes: Dur::ns(10_000_000) },
         block_bytes: 0,
     }
 }
@@ -93,6 +93,26 @@ fn a_program_takes_the_time_of_its_visits_and_faults() {
     assert_eq!(m.totals().system, Dur::ns(700) + faults + Dur::ns(60) * 100);
     assert_eq!(m.totals().time, m.totals().user + m.totals().system);
     assert_eq!((m.totals().passed.counts.minor, m.totals().visits), (100, 100));
+}
+
+#[test]
+fn identical_programs_cost_the_same_however_often_is_looked() {
+    let steps = || vec![PageStep::Map { area: 0, pages: 5000 }, sweep(0, 5000, true)];
+    let joules = |programs: u64, sample: u64, power: PowerSpec| {
+        let spec = MachineSpec { sample: Dur::ns(sample), power, ..spec(2, 1, true) };
+        let at = |n| Time::ZERO + Dur::ns(4_000_000_000) * n;
+        let arrival = |n| Arrival { at: at(n), program: Box::new(Steps(steps().into_iter())) };
+        ran(spec, (0..programs).map(arrival).collect()).totals().passed.joules
+    };
+    let all = spec(2, 1, true).power;
+    let waking = PowerSpec { idle: 0, active: 0, ..all };
+    for programs in 1..=3 {
+        let wanted = (programs * 5000 * 760) as f64 * 1e-3 * 0.01 / f64::from(1 << 18);
+        assert!((joules(programs, 1_000_000, waking) / wanted - 1.0).abs() < 1e-9, "{programs}");
+    }
+    // More samples than are kept, and none but the first and the last.
+    let [often, never] = [1_000_000, 100_000_000_000].map(|sample| joules(3, sample, all));
+    assert_eq!(often.to_bits(), never.to_bits());
 }
 
 #[test]

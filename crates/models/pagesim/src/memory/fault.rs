@@ -88,9 +88,9 @@ impl MemoryManager {
         for other in (start..start + window).filter(|s| *s != u64::from(slot)) {
             let owner = self.swap.as_ref().and_then(|swap| swap.owner(other));
             let Some(page) = owner.filter(|p| *p != wanted) else { continue };
-            let Some(frame) = self.take_above_low() else { break };
+            let Some(frame) = self.take_above_low(now) else { break };
             if let Some(swap) = &mut self.swap {
-                swap.give(other as u32);
+                swap.give(other as u32, now);
             }
             let owner = self.table.owner(page);
             self.processes[owner as usize].swapped -= 1;
@@ -101,7 +101,7 @@ impl MemoryManager {
         }
         match &mut self.swap {
             Some(swap) => {
-                swap.give(slot);
+                swap.give(slot, now);
                 swap.reads(now, slot, count)
             }
             None => now,
@@ -109,14 +109,14 @@ impl MemoryManager {
     }
 
     /// A page from the first zone that has more free than `mark` asks for.
-    fn take_above(&mut self, mark: impl Fn(Watermarks) -> u64) -> Option<u64> {
+    fn take_above(&mut self, mark: impl Fn(Watermarks) -> u64, now: Time) -> Option<u64> {
         let zone = self.zones.iter().position(|z| z.free() > mark(z.marks))?;
-        self.take_frame(zone)
+        self.take_frame(zone, now)
     }
 
     /// A page from the first zone that is above its low mark.
-    fn take_above_low(&mut self) -> Option<u64> {
-        self.take_above(|m| m.low)
+    fn take_above_low(&mut self, now: Time) -> Option<u64> {
+        self.take_above(|m| m.low, now)
     }
 
     /// A page, with the kernel's time and when it was found.
@@ -129,12 +129,12 @@ impl MemoryManager {
         self.settle(now);
         let first = policy.first_choice(process, &self.zones);
         let chosen = self.zones.get(first).is_some_and(|z| z.free() > z.marks.low);
-        let found = if chosen { self.take_frame(first) } else { self.take_above_low() };
+        let found = if chosen { self.take_frame(first, now) } else { self.take_above_low(now) };
         if let Some(frame) = found {
             return Ok((frame, Dur::ZERO, now));
         }
         let helped = policy.before_kswapd(self, now);
-        if let Some(frame) = self.take_above_low() {
+        if let Some(frame) = self.take_above_low(now + helped) {
             return Ok((frame, helped, now + helped));
         }
         self.zones.iter_mut().filter(|z| z.managed > 0).for_each(|z| z.awake = true);
@@ -150,7 +150,7 @@ impl MemoryManager {
         let mut looked = 0;
         loop {
             self.settle(now);
-            if let Some(frame) = self.take_above(|m| m.min) {
+            if let Some(frame) = self.take_above(|m| m.min, now) {
                 return Ok((frame, kernel, now));
             }
             // What is under way is enough: wait for it (`throttle_direct_reclaim`).
@@ -175,7 +175,7 @@ impl MemoryManager {
                     Some(at) => now = at.max(now),
                     // The last reserve, then the end.
                     None => {
-                        let frame = self.take_above(|m| m.min / 2).ok_or(FaultError::OutOfMemory)?;
+                        let frame = self.take_above(|m| m.min / 2, now).ok_or(FaultError::OutOfMemory)?;
                         return Ok((frame, kernel, now));
                     }
                 }
@@ -198,6 +198,7 @@ impl MemoryManager {
 
     /// A visit that was wanted to be known of.
     fn hinted(&mut self, page: PageNumber, now: Time, policy: &mut dyn Policy) -> Dur {
+        self.settle(now);
         *self.table.entry_mut(page) &= !HINT;
         self.counts.hints += 1;
         let frame = u64::from(self.table.entry(page) & PLACE);

@@ -29,6 +29,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod tier;
+mod usage;
 mod watermark;
 mod zone;
 
@@ -38,6 +39,7 @@ pub use section::NoRoom;
 pub use spec::{Costs, Descriptors, Medium, MemorySpec, PAGE, SECTION, ZoneSpec};
 pub use swap::SwapSpec;
 pub use table::PageNumber;
+pub use usage::{Elapsed, Level, Usage};
 pub use watermark::{Rule, Watermarks};
 pub use zone::Zone;
 
@@ -116,6 +118,8 @@ pub struct MemoryManager {
     pub counts: Counts,
     /// Most bytes of persistent memory online at once.
     pub pm_online_most: u64,
+    /// Pages online and in use over time.
+    pub usage: Usage,
 }
 
 impl MemoryManager {
@@ -153,6 +157,7 @@ impl MemoryManager {
             dram_frames,
             counts: Counts::default(),
             pm_online_most: 0,
+            usage: Usage::default(),
         };
         memory.boot()?;
         Ok(memory)
@@ -223,6 +228,17 @@ impl MemoryManager {
     /// Bytes on the swap device now, and at most so far.
     pub fn swap_bytes(&self) -> (u64, u64) {
         self.swap.as_ref().map_or((0, 0), |s| (s.used() * PAGE, s.most * PAGE))
+    }
+
+    /// Slots of the swap device in use, over time.
+    pub fn slots(&self) -> Option<&Level> {
+        self.swap.as_ref().map(|s| &s.slots)
+    }
+
+    /// Nobody asks how much was in use before `now` any more.
+    pub fn pass(&mut self, now: Time) {
+        self.usage.pass(now);
+        self.swap.iter_mut().for_each(|s| s.slots.pass(now));
     }
 
     /// Pages read from and written to the swap device.

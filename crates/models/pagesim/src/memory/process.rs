@@ -243,32 +243,32 @@ impl MemoryManager {
 
     /// Unmaps `area`; its pages and slots are free. Gives the kernel's time; none when nothing was mapped, which
     /// `munmap` does not mind.
-    pub fn unmap(&mut self, process: u32, area: usize) -> Dur {
+    pub fn unmap(&mut self, process: u32, area: usize, now: Time) -> Dur {
         let slot = self.processes[process as usize].areas.get_mut(area);
         let Some(area) = slot.and_then(Option::take) else { return Dur::ZERO };
         let mut pages = 0;
         for chunk in area.chunks {
             if !self.table.chunk(chunk).device {
-                pages += self.release_chunk(process, chunk);
+                pages += self.release_chunk(process, chunk, now);
             }
             self.table.remove(chunk);
         }
         self.spec.costs.free * pages
     }
 
-    fn release_chunk(&mut self, process: u32, chunk: u32) -> u64 {
+    fn release_chunk(&mut self, process: u32, chunk: u32, now: Time) -> u64 {
         let mut pages = 0;
         for n in 0..CHUNK {
             let page = chunk * CHUNK as u32 + n as u32;
             let entry = self.table.entry(page);
             if entry & PRESENT != 0 {
                 self.unlist(page, entry & PLACE);
-                self.give_frame(u64::from(entry & PLACE));
+                self.give_frame(u64::from(entry & PLACE), now);
                 self.processes[process as usize].resident -= 1;
                 pages += 1;
             } else if entry != 0 {
                 if let Some(swap) = &mut self.swap {
-                    swap.give((entry & PLACE) - 1);
+                    swap.give((entry & PLACE) - 1, now);
                 }
                 self.processes[process as usize].swapped -= 1;
                 pages += 1;
@@ -278,9 +278,9 @@ impl MemoryManager {
     }
 
     /// The process ends: everything of it is free. Gives the kernel's time.
-    pub fn exit(&mut self, process: u32) -> Dur {
+    pub fn exit(&mut self, process: u32, now: Time) -> Dur {
         let areas = self.processes[process as usize].areas.len();
-        (0..areas).fold(Dur::ZERO, |time, area| time + self.unmap(process, area))
+        (0..areas).fold(Dur::ZERO, |time, area| time + self.unmap(process, area, now))
     }
 
     /// Which frames have left for the swap device by `now` are free.
@@ -296,7 +296,7 @@ impl MemoryManager {
                 self.wanted -= 1;
                 self.collected.push((frame, 0));
             } else {
-                self.give_frame(frame);
+                self.give_frame(frame, at);
             }
         }
     }
@@ -311,17 +311,19 @@ impl MemoryManager {
         self.sections[(frame / SECTION) as usize].zone as usize
     }
 
-    pub(super) fn give_frame(&mut self, frame: u64) {
+    pub(super) fn give_frame(&mut self, frame: u64, now: Time) {
         let zone = self.zone_of(frame);
         let zone = &mut self.zones[zone];
         zone.buddy.give(frame - zone.first, 0);
         self.sections[(frame / SECTION) as usize].used -= 1;
+        self.usage.used.change(now, -1);
     }
 
-    pub(super) fn take_frame(&mut self, zone: usize) -> Option<u64> {
+    pub(super) fn take_frame(&mut self, zone: usize, now: Time) -> Option<u64> {
         let zone = &mut self.zones[zone];
         let frame = zone.first + zone.buddy.take(0)?;
         self.sections[(frame / SECTION) as usize].used += 1;
+        self.usage.used.change(now, 1);
         Some(frame)
     }
 

@@ -74,12 +74,12 @@ impl MemoryManager {
                 continue;
             }
             let to = policy.victims_go_to(&self.zones, zone);
-            if to.is_some_and(|to| self.demote(page, frame, to)) {
+            if to.is_some_and(|to| self.demote(page, frame, to, now)) {
                 batch.gone += 1;
                 batch.kernel += self.spec.costs.unmap;
                 continue;
             }
-            let Some(slot) = self.swap.as_mut().and_then(|s| s.take(page)) else {
+            let Some(slot) = self.swap.as_mut().and_then(|s| s.take(page, now)) else {
                 self.zones[zone].inactive.push(&mut self.table, page);
                 continue;
             };

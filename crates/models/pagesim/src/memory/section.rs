@@ -2,6 +2,7 @@
 
 use super::MemoryManager;
 use super::spec::{Descriptors, Medium, PAGE, SECTION};
+use super::usage::{Level, Usage};
 use super::zone::Zone;
 use crate::policy::Policy;
 use units::{Dur, Time};
@@ -47,6 +48,8 @@ impl MemoryManager {
             first += spec.sections as usize;
         }
         self.hidden = self.sections.iter().filter(|s| !s.online && !s.device).count() as u64;
+        let used = self.sections.iter().map(|s| u64::from(s.used)).sum();
+        self.usage = Usage { online: Level::of(online * SECTION), used: Level::of(used) };
         self.set_marks();
         Ok(())
     }
@@ -85,7 +88,7 @@ impl MemoryManager {
             if self.sections[index].online || self.sections[index].device {
                 continue;
             }
-            if !self.describe(index) {
+            if !self.describe(index, now) {
                 // No node has room for them.
                 let pages = (wanted - done) * self.spec.descriptor_pages();
                 time = self.make_room(pages, now, policy);
@@ -95,7 +98,7 @@ impl MemoryManager {
         }
         if self.hidden() == 0 {
             let collected = std::mem::take(&mut self.collected);
-            self.give_blocks(&collected);
+            self.give_blocks(&collected, now);
         }
         if done > 0 {
             self.set_marks();
@@ -119,7 +122,7 @@ impl MemoryManager {
     }
 
     /// Allocates the descriptors of a section and gives its pages to the allocator.
-    fn describe(&mut self, index: usize) -> bool {
+    fn describe(&mut self, index: usize, now: Time) -> bool {
         let each = self.spec.descriptor_pages();
         let zone = self.sections[index].zone as usize;
         let start = index as u64 * SECTION - self.zones[zone].first;
@@ -128,8 +131,9 @@ impl MemoryManager {
             Descriptors::Added => {
                 given = (start + each, SECTION - each);
                 self.sections[index].used = each as u32;
+                self.usage.used.change(now, each as i64);
             }
-            Descriptors::Dram => match self.take_descriptors(each) {
+            Descriptors::Dram => match self.take_descriptors(each, now) {
                 Some(blocks) => self.sections[index].descriptors = blocks,
                 None => return false,
             },
@@ -138,24 +142,25 @@ impl MemoryManager {
         zone.buddy.give_range(given.0, given.1);
         zone.managed += given.1;
         self.sections[index].online = true;
+        self.usage.online.change(now, SECTION as i64);
         self.hidden -= 1;
         true
     }
 
     /// So many pages for descriptors: of DRAM, or where it has none left of another node, as the kernel's allocator falls
     /// back along its list of zones.
-    fn take_descriptors(&mut self, pages: u64) -> Option<Vec<(u64, u8)>> {
-        if let Some(blocks) = self.take_blocks(pages) {
+    fn take_descriptors(&mut self, pages: u64, now: Time) -> Option<Vec<(u64, u8)>> {
+        if let Some(blocks) = self.take_blocks(pages, now) {
             return Some(blocks);
         }
         let spare = |z: &Zone| z.free().saturating_sub(z.marks.low);
         let other = (1..self.zones.len()).find(|z| spare(&self.zones[*z]) >= pages)?;
-        (0..pages).map(|_| self.take_frame(other).map(|frame| (frame, 0))).collect()
+        (0..pages).map(|_| self.take_frame(other, now).map(|frame| (frame, 0))).collect()
     }
 
     /// So many pages of the first zone, above its minimum, in few blocks. What there is stays collected for the next call
     /// when it is not enough: others would have taken it by then.
-    fn take_blocks(&mut self, pages: u64) -> Option<Vec<(u64, u8)>> {
+    fn take_blocks(&mut self, pages: u64, now: Time) -> Option<Vec<(u64, u8)>> {
         let (mut blocks, mut left, mut most) = (Vec::new(), pages, 8);
         self.collected.retain(|(page, order)| {
             let fits = 1 << order <= left;
@@ -176,6 +181,7 @@ impl MemoryManager {
             match zone.buddy.take(order) {
                 Some(page) => {
                     self.sections[(page / SECTION) as usize].used += 1 << order;
+                    self.usage.used.change(now, 1 << order);
                     blocks.push((page, order as u8));
                     left -= 1 << order;
                 }
@@ -189,12 +195,13 @@ impl MemoryManager {
         Some(blocks)
     }
 
-    fn give_blocks(&mut self, blocks: &[(u64, u8)]) {
+    fn give_blocks(&mut self, blocks: &[(u64, u8)], now: Time) {
         for (page, order) in blocks {
             let zone = self.zone_of(*page);
             let zone = &mut self.zones[zone];
             zone.buddy.give(page - zone.first, usize::from(*order));
             self.sections[(page / SECTION) as usize].used -= 1 << order;
+            self.usage.used.change(now, -(1 << order));
         }
     }
 
@@ -207,7 +214,7 @@ impl MemoryManager {
     }
 
     /// Hides sections again that [`Memory::idle_sections`] named, and frees their descriptors.
-    pub fn take_offline(&mut self, sections: &[usize]) {
+    pub fn take_offline(&mut self, sections: &[usize], now: Time) {
         for &index in sections {
             let zone = self.sections[index].zone as usize;
             let start = index as u64 * SECTION - self.zones[zone].first;
@@ -218,13 +225,15 @@ impl MemoryManager {
                 buddy.give_range(start, each);
                 *managed += each;
                 self.sections[index].used = 0;
+                self.usage.used.change(now, -(each as i64));
             }
             buddy.take_range(start, SECTION);
             *managed -= SECTION;
             self.sections[index].online = false;
+            self.usage.online.change(now, -(SECTION as i64));
             self.hidden += 1;
             let blocks = std::mem::take(&mut self.sections[index].descriptors);
-            self.give_blocks(&blocks);
+            self.give_blocks(&blocks, now);
         }
         if !sections.is_empty() {
             self.set_marks();

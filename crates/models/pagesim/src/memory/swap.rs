@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::table::PageNumber;
+use super::usage::Level;
 use units::{Dur, Time};
 
 /// What a device is.
@@ -33,6 +34,8 @@ pub(crate) struct Swap {
     bus: Time,
     head: u64,
     pub(crate) most: u64,
+    /// Slots in use, over time.
+    pub(crate) slots: Level,
     pub(crate) written: u64,
     pub(crate) read: u64,
 }
@@ -50,6 +53,7 @@ impl Swap {
             bus: Time::ZERO,
             head: 0,
             most: 0,
+            slots: Level::default(),
             written: 0,
             read: 0,
         }
@@ -64,7 +68,7 @@ impl Swap {
     }
 
     /// A slot for `page`, after the one given last where that is free: pages that leave together lie together.
-    pub(crate) fn take(&mut self, page: PageNumber) -> Option<u32> {
+    pub(crate) fn take(&mut self, page: PageNumber, now: Time) -> Option<u32> {
         let slot = self.free.first_from(self.next).or_else(|| self.free.first())?;
         self.free.remove(slot);
         self.next = slot + 1;
@@ -73,11 +77,13 @@ impl Swap {
         }
         self.owners[slot as usize] = page;
         self.most = self.most.max(self.used());
+        self.slots.change(now, 1);
         Some(slot as u32)
     }
 
-    pub(crate) fn give(&mut self, slot: u32) {
+    pub(crate) fn give(&mut self, slot: u32, now: Time) {
         self.free.insert(u64::from(slot));
+        self.slots.change(now, -1);
     }
 
     /// The page in `slot`, if one is.
@@ -139,9 +145,9 @@ mod tests {
     #[test]
     fn slots_run_out_and_come_back() {
         let mut d = device(1, false);
-        let slots: Vec<_> = (0..16).map(|page| d.take(page).unwrap()).collect();
-        assert_eq!((d.take(99), d.owner(7), d.used()), (None, Some(7), 16));
-        d.give(slots[7]);
-        assert_eq!((d.owner(7), d.take(99), d.most), (None, Some(7), 16));
+        let slots: Vec<_> = (0..16).map(|page| d.take(page, Time::ZERO).unwrap()).collect();
+        assert_eq!((d.take(99, Time::ZERO), d.owner(7), d.used()), (None, Some(7), 16));
+        d.give(slots[7], Time::ZERO);
+        assert_eq!((d.owner(7), d.take(99, Time::ZERO), d.most), (None, Some(7), 16));
     }
 }

@@ -19,10 +19,10 @@ impl Policy for Moves {
         (zones[from].medium == Medium::Dram).then_some(to)
     }
 
-    fn on_hint(&mut self, memory: &mut MemoryManager, hint: Hint, _: Time) -> Dur {
+    fn on_hint(&mut self, memory: &mut MemoryManager, hint: Hint, now: Time) -> Dur {
         let z = &memory.zones()[0];
         let may = memory.medium(hint.frame) == Medium::Pm && z.free() > z.marks.high;
-        may.then(|| memory.promote(hint, 0)).flatten().unwrap_or(Dur::ZERO)
+        may.then(|| memory.promote(hint, 0, now)).flatten().unwrap_or(Dur::ZERO)
     }
 }
 
@@ -109,6 +109,8 @@ impl MemoryManager {
         );
         let online = self.sections.iter().filter(|s| s.online).count() as u64 * SECTION;
         assert_eq!(online, used + self.free());
+        let told = [&self.usage.used, &self.usage.online].map(|level| level.until(Time::NEVER).pages);
+        assert_eq!(told, [used as i64, online as i64], "every change is told");
         assert_eq!(self.zones.iter().map(Zone::listed).sum::<u64>(), resident);
         let swapped: u64 = self.processes.iter().map(|p| p.swapped).sum();
         assert_eq!(self.swap_bytes().0, swapped * PAGE);
@@ -148,7 +150,7 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
     m.assert_whole();
     let idle = m.idle_sections();
     assert_eq!(idle.len(), 5);
-    m.take_offline(&idle);
+    m.take_offline(&idle, Time::ZERO);
     assert_eq!((m.free(), m.hidden()), (free, 16), "everything is as at boot");
     m.assert_whole();
 }
@@ -163,7 +165,7 @@ fn descriptors_that_do_not_fit_are_refused_at_boot_and_later_go_to_another_node(
     m.assert_whole();
     let idle = m.idle_sections();
     assert!(!idle.is_empty() && idle.len() < 200, "who holds descriptors of others stays");
-    m.take_offline(&idle);
+    m.take_offline(&idle, Time::ZERO);
     m.assert_whole();
 }
 
@@ -174,7 +176,7 @@ fn descriptors_on_the_added_memory_leave_the_first_zone_alone() {
     let dram = m.zones()[0].free();
     m.bring_online(4, Time::ZERO, &mut Plain);
     assert_eq!((m.zones()[0].free(), m.zones()[1].free()), (dram, 4 * (SECTION - 448)));
-    m.take_offline(&m.idle_sections());
+    m.take_offline(&m.idle_sections(), Time::ZERO);
     assert_eq!((m.hidden(), m.zones()[1].free()), (4, 0));
 }
 
@@ -190,7 +192,7 @@ fn memory_fills_pages_leave_and_come_back() {
     visit_all(&mut m, process, 0, 120_000, now).unwrap();
     m.assert_whole();
     assert!(m.counts.major > 0 && m.counts.readahead > m.counts.major, "{:?}", m.counts);
-    m.exit(process);
+    m.exit(process, Time::ZERO);
     m.settle(Time::NEVER);
     m.assert_whole();
     assert_eq!((m.swap_bytes().0, m.used_bytes(Medium::Pm)), (0, 0));
@@ -205,7 +207,7 @@ fn a_full_swap_device_is_the_end_and_nothing_else() {
         assert_eq!(visit_all(&mut m, process, 0, 100_000, Time::ZERO), Err(FaultError::OutOfMemory));
         m.settle(Time::NEVER);
         m.assert_whole();
-        m.exit(process);
+        m.exit(process, Time::ZERO);
         m.assert_whole();
     }
 }
@@ -224,12 +226,12 @@ fn device_files_behave_as_mmap_does() {
     assert_eq!(m.visit(process, 0, 0, 100, 64), Touched { done: 50, pm: 50 });
     let beyond = m.fault(process, 0, 50, Time::ZERO, &mut Plain);
     assert_eq!(beyond, Err(FaultError::Area(AreaError::BeyondEnd)));
-    m.unmap(process, 0);
+    m.unmap(process, 0, Time::ZERO);
     assert_eq!(m.visit(process, 0, 0, 1, 0).done, 0);
     let gone = m.fault(process, 0, 0, Time::ZERO, &mut Plain);
     assert_eq!(gone, Err(FaultError::Area(AreaError::Unmapped)));
     assert_eq!(m.visit(process, 1, 0, 10, 0).done, 10, "the other mapping stays");
-    assert_eq!(m.unmap(process, 9), Dur::ZERO);
+    assert_eq!(m.unmap(process, 9, Time::ZERO), Dur::ZERO);
     m.assert_whole();
 }
 
@@ -281,17 +283,17 @@ fn whatever_happens_pages_are_neither_lost_nor_shared() {
                 }
                 1 if !alive.is_empty() => {
                     let process = alive.swap_remove(random.below(alive.len() as u64) as usize);
-                    m.exit(process);
+                    m.exit(process, now);
                 }
                 2 => _ = m.bring_online(random.below(3), now, policy),
-                3 => m.take_offline(&m.idle_sections()),
+                3 => m.take_offline(&m.idle_sections(), now),
                 4 => _ = m.set_hints(random.below(5) as u32, 1 << 28, now),
                 _ if !alive.is_empty() => {
                     let process = alive[random.below(alive.len() as u64) as usize];
                     let (first, pages) = (random.below(20_000), 1 + random.below(3000));
                     match visit_under(policy, &mut m, process, first, pages, now) {
                         Ok(then) => now = then,
-                        Err(FaultError::OutOfMemory) => _ = m.exit(alive.remove(0)),
+                        Err(FaultError::OutOfMemory) => _ = m.exit(alive.remove(0), now),
                         Err(FaultError::Area(_)) => {}
                     }
                 }

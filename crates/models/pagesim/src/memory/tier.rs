@@ -8,30 +8,30 @@ use units::{Dur, Time};
 
 impl MemoryManager {
     /// Moves a page that reclaim has taken off its list to zone `to`, where that has a page.
-    pub(super) fn demote(&mut self, page: PageNumber, frame: u64, to: usize) -> bool {
-        let Some(to) = self.take_frame(to) else { return false };
+    pub(super) fn demote(&mut self, page: PageNumber, frame: u64, to: usize, now: Time) -> bool {
+        let Some(to) = self.take_frame(to, now) else { return false };
         self.counts.demoted += 1;
-        self.moved(page, frame, to, false);
+        self.moved((page, frame), to, false, now);
         true
     }
 
     /// Moves a page to zone `to`, where that has a page; gives the kernel's time.
-    pub fn promote(&mut self, hint: Hint, to: usize) -> Option<Dur> {
+    pub fn promote(&mut self, hint: Hint, to: usize, now: Time) -> Option<Dur> {
         let Hint { page, frame, .. } = hint;
-        let to = self.take_frame(to)?;
+        let to = self.take_frame(to, now)?;
         self.unlist(page, frame as u32);
         self.counts.promoted += 1;
-        self.moved(page, frame, to, true);
+        self.moved((page, frame), to, true, now);
         Some(self.spec.costs.unmap * 2)
     }
 
     /// `page`, on no list, moves from one frame to another.
-    fn moved(&mut self, page: PageNumber, from: u64, to: u64, active: bool) {
+    fn moved(&mut self, (page, from): (PageNumber, u64), to: u64, active: bool, now: Time) {
         let owner = self.table.owner(page) as usize;
         self.processes[owner].resident -= 1;
         let accessed = self.table.entry(page) & !PLACE & ACCESSED;
         self.place(page, to, accessed, active);
-        self.give_frame(from);
+        self.give_frame(from, now);
         if self.medium(to) == Medium::Pm {
             self.wear(to, PAGE);
         }

@@ -128,7 +128,7 @@ impl Kpmemd {
 
     /// Idle sections go when their descriptors are worth it, and only as many as leave free memory above the level at
     /// which the next look would integrate again.
-    fn give_back(&mut self, memory: &mut MemoryManager) -> Dur {
+    fn give_back(&mut self, memory: &mut MemoryManager, now: Time) -> Dur {
         let mut idle = memory.idle_sections();
         let each = memory.section_descriptor_bytes();
         let worth = self.spec.dram_sections * SECTION * PAGE / 1000 * self.spec.reclaim_per_mille;
@@ -138,7 +138,7 @@ impl Kpmemd {
         if idle.len() as u64 * each <= worth {
             return Dur::ZERO;
         }
-        memory.take_offline(&idle);
+        memory.take_offline(&idle, now);
         self.done.sections_reclaimed += idle.len() as u64;
         self.spec.section * idle.len() as u64
     }
@@ -163,7 +163,7 @@ impl Policy for Kpmemd {
     /// Integrates by Table 2, or gives back.
     fn watch(&mut self, memory: &mut MemoryManager, now: Time) -> Dur {
         match integrated(memory.free(), self.spec.marks()) {
-            0 => self.give_back(memory),
+            0 => self.give_back(memory, now),
             times => self.integrate(memory, times, now),
         }
     }

@@ -124,7 +124,7 @@ impl Policy for NumaBalancing {
         time
     }
 
-    fn on_hint(&mut self, memory: &mut MemoryManager, hint: Hint, _: Time) -> Dur {
+    fn on_hint(&mut self, memory: &mut MemoryManager, hint: Hint, now: Time) -> Dur {
         if memory.medium(hint.frame) == Medium::Dram {
             return Dur::ZERO;
         }
@@ -140,7 +140,7 @@ impl Policy for NumaBalancing {
         if !plenty && (!hot || self.budget == 0) {
             return Dur::ZERO;
         }
-        let Some(time) = memory.promote(hint, 0) else { return Dur::ZERO };
+        let Some(time) = memory.promote(hint, 0, now) else { return Dur::ZERO };
         self.budget = self.budget.saturating_sub(1);
         time
     }
