@@ -142,7 +142,7 @@ fn run_statistics(m: &PageMachine) -> stats::Run {
         user_time: t.user.as_ns(),
         system_time: t.system.as_ns(),
         pm_integrated_bytes_max: memory.gives_pm().then_some(whole(memory.pm_online_most)),
-        descriptor_bytes_max: whole(m.samples().iter().map(|s| s.descriptors).max().unwrap_or(0)),
+        descriptor_bytes_max: whole(memory.descriptors_most),
         programs_ended: whole(totals.ended),
         oom_kills: whole(totals.out_of_memory),
         signals: whole(totals.signals),

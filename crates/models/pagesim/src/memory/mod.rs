@@ -118,6 +118,8 @@ pub struct MemoryManager {
     pub counts: Counts,
     /// Most bytes of persistent memory online at once.
     pub pm_online_most: u64,
+    /// Most bytes of page descriptors at once.
+    pub descriptors_most: u64,
     /// Pages online and in use over time.
     pub usage: Usage,
 }
@@ -157,6 +159,7 @@ impl MemoryManager {
             dram_frames,
             counts: Counts::default(),
             pm_online_most: 0,
+            descriptors_most: 0,
             usage: Usage::default(),
         };
         memory.boot()?;

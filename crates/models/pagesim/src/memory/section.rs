@@ -54,7 +54,7 @@ impl MemoryManager {
         Ok(())
     }
 
-    /// Watermarks follow what is online (`setup_per_zone_wmarks`).
+    /// Watermarks follow what is online (`setup_per_zone_wmarks`), and so does the most that was.
     fn set_marks(&mut self) {
         let all: u64 = self.zones.iter().map(|z| z.managed).sum();
         let kib = match self.spec.min_free_kib {
@@ -65,6 +65,7 @@ impl MemoryManager {
             zone.marks = self.spec.rule.zone(kib, zone.managed, all);
         }
         self.pm_online_most = self.pm_online_most.max(self.online_bytes(Medium::Pm));
+        self.descriptors_most = self.descriptors_most.max(self.descriptor_bytes());
     }
 
     /// Hidden sections of persistent memory.

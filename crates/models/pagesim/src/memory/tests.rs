@@ -152,6 +152,7 @@ fn hidden_sections_have_no_descriptors_until_they_come_online() {
     assert_eq!(idle.len(), 5);
     m.take_offline(&idle, Time::ZERO);
     assert_eq!((m.free(), m.hidden()), (free, 16), "everything is as at boot");
+    assert_eq!((m.descriptor_bytes(), m.descriptors_most), (8 * 448 * PAGE, 13 * 448 * PAGE));
     m.assert_whole();
 }
 
