@@ -67,7 +67,7 @@ pub enum PageStep {
     },
     /// Visits pages.
     Visit(Visit),
-    /// Operations of the workload have ended; `kind` counts them apart.
+    /// Operations of the workload have ended; `kind` counts them apart. None of a kind marks where its first one begins.
     Operations {
         /// Kind, numbered by the workload.
         kind: usize,

@@ -77,7 +77,7 @@ fn done(workload: &PageWorkload, seed: u64) -> Done {
     let context = PageContext { settings: small(workload).settings, seed, visits: None };
     let mut done = Done { visits: 0, operations: vec![0; workload.kinds.len()] };
     for mut arrival in (workload.programs)(&context) {
-        let (mut areas, mut steps) = (BTreeMap::new(), 0);
+        let (mut areas, mut marked, mut steps) = (BTreeMap::new(), vec![false; workload.kinds.len()], 0);
         loop {
             steps += 1;
             assert!(steps < 10_000_000, "{} does not end", workload.name);
@@ -96,7 +96,11 @@ fn done(workload: &PageWorkload, seed: u64) -> Done {
                     assert!((1..=64).contains(&visit.lines), "{}: {visit:?}", workload.name);
                     done.visits += visit.count;
                 }
-                PageStep::Operations { kind, count } => done.operations[kind] += count,
+                PageStep::Operations { kind, count } => {
+                    assert!(marked[kind] || count == 0, "{}: operations begin nowhere", workload.name);
+                    marked[kind] = true;
+                    done.operations[kind] += count;
+                }
                 PageStep::Bound { .. } => panic!("a program that is no recording has no region"),
                 PageStep::End => break,
             }

@@ -38,6 +38,8 @@ struct Player {
     scale: u64,
     steps: u64,
     phase: usize,
+    /// The beginning of this phase is marked.
+    marked: bool,
     visit: usize,
     /// Operations of this phase that have been told.
     owed: u64,
@@ -48,7 +50,15 @@ const FIXED: usize = 1;
 
 impl Player {
     fn new(recording: &Arc<Visits>, scale: u64) -> Player {
-        Player { recording: Arc::clone(recording), scale, steps: 0, phase: 0, visit: 0, owed: 0 }
+        Player {
+            recording: Arc::clone(recording),
+            scale,
+            steps: 0,
+            phase: 0,
+            marked: false,
+            visit: 0,
+            owed: 0,
+        }
     }
 }
 
@@ -63,11 +73,14 @@ impl PageProgram for Player {
         }
         let Some(phase) = recording.phases.get(self.phase) else { return PageStep::End };
         // Operations are spread evenly over a phase's visits; the first step marks its beginning.
-        let due = phase.operations * self.visit as u64 / phase.visits.len().max(1) as u64;
         let kind = self.phase;
+        if !std::mem::replace(&mut self.marked, true) {
+            return PageStep::Operations { kind, count: 0 };
+        }
+        let due = phase.operations * self.visit as u64 / phase.visits.len().max(1) as u64;
         if self.visit == phase.visits.len() {
             let count = (phase.operations - self.owed) * self.scale;
-            (self.phase, self.visit, self.owed) = (self.phase + 1, 0, 0);
+            (self.phase, self.marked, self.visit, self.owed) = (self.phase + 1, false, 0, 0);
             return PageStep::Operations { kind, count };
         }
         if due > self.owed {

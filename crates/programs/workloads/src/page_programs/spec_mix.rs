@@ -62,8 +62,9 @@ pub(super) fn programs(context: &PageContext) -> Vec<Arrival> {
 }
 
 impl Row {
-    /// Map; fill; passes; one operation; end.
+    /// The operation's beginning is marked; map; fill; passes; its end; the program's end.
     fn step(&self, step: u64, pages: u64, passes: u64) -> PageStep {
+        let Some(step) = step.checked_sub(1) else { return PageStep::Operations { kind: 0, count: 0 } };
         let work = Dur::ns(self.work_ns);
         let all = |first, count, write| Visit::sweep(0, first, count, 64, write, work);
         let sweep = |first, count, write| PageStep::Visit(all(first, count, write));
