@@ -201,8 +201,8 @@ impl PageMachine {
             match self.fault(task, visit.area, page, spent.now) {
                 Ok(fault) => {
                     spent.system(fault.kernel);
-                    if let Some(medium) = fault.filled {
-                        self.fill(medium, spent);
+                    if let Some(frame) = fault.filled {
+                        self.fill(frame, spent);
                     }
                     if fault.ready > spent.now {
                         self.tasks[task as usize].visit = Some((visit, done));
@@ -293,28 +293,53 @@ impl PageMachine {
     fn visit_cached(&mut self, task: u32, visit: &Visit, page: u64, spent: &mut Spent) {
         let line = if visit.write { self.spec.dram.write } else { self.spec.dram.read };
         let frame = self.memory.frame(task, visit.area, page);
-        if let (Some(cache), Some(frame)) = (&mut self.cache, frame)
-            && self.memory.medium(frame) == Medium::Pm
-            && let Found::Miss(time, victim) = cache.access(frame, visit.write)
-        {
+        if let Some(frame) = frame.filter(|frame| self.memory.medium(*frame) == Medium::Pm) {
+            let time = self.through_cache(frame, visit.write, spent);
             spent.user(time);
-            spent.lines[1] += LINES_OF_PAGE;
-            if let Some(victim) = victim {
-                self.memory.wear(victim, LINES_OF_PAGE * LINE_BYTES);
-                spent.lines[1] += LINES_OF_PAGE;
-            }
         }
         spent.user(line * visit.lines);
         spent.lines[0] += visit.lines;
     }
 
-    /// The kernel zeroes a page, or a device has written it.
-    fn fill(&mut self, medium: Medium, spent: &mut Spent) {
-        let (time, index) = match medium {
-            Medium::Dram => (self.spec.dram.visit(LINES_OF_PAGE, true), 0),
-            Medium::Pm => (self.pm_visits(LINES_OF_PAGE, true, 1), 1),
+    /// An access of a page of persistent memory through the cache in front of it; gives what a miss takes.
+    fn through_cache(&mut self, frame: u64, write: bool, spent: &mut Spent) -> Dur {
+        let found = self.cache.as_mut().map(|cache| cache.access(frame, write));
+        let Some(Found::Miss(time, victim)) = found else { return Dur::ZERO };
+        spent.lines[1] += LINES_OF_PAGE;
+        if let Some(victim) = victim {
+            self.memory.wear(victim, PAGE);
+            spent.lines[1] += LINES_OF_PAGE;
+        }
+        time
+    }
+
+    /// The kernel zeroes a page, or a device has written it, and those that were read ahead.
+    fn fill(&mut self, frame: u64, spent: &mut Spent) {
+        let time = match (self.memory.medium(frame), self.cache.is_some()) {
+            (Medium::Pm, false) => self.pm_visits(LINES_OF_PAGE, true, 1),
+            (Medium::Dram, _) | (Medium::Pm, true) => self.spec.dram.visit(LINES_OF_PAGE, true),
         };
-        spent.system(time);
-        spent.lines[index] += LINES_OF_PAGE;
+        let missed = self.write_page(frame, spent);
+        spent.system(time + missed);
+        // Beside the program: the device alone writes them.
+        let read_ahead = std::mem::take(&mut self.memory.read_ahead);
+        for frame in &read_ahead {
+            self.write_page(*frame, spent);
+        }
+        self.memory.read_ahead = read_ahead;
+    }
+
+    /// All lines of a page are written, to a cache where one is in front of it; gives what a miss there takes.
+    fn write_page(&mut self, frame: u64, spent: &mut Spent) -> Dur {
+        let is_pm = self.memory.medium(frame) == Medium::Pm;
+        if is_pm && self.cache.is_some() {
+            spent.lines[0] += LINES_OF_PAGE;
+            return self.through_cache(frame, true, spent);
+        }
+        spent.lines[usize::from(is_pm)] += LINES_OF_PAGE;
+        if is_pm {
+            self.memory.wear(frame, PAGE);
+        }
+        Dur::ZERO
     }
 }

@@ -77,10 +77,10 @@ pub(crate) struct Run {
 #[derive(Statistics)]
 #[statistics(prefix = "fusion", sometimes)]
 pub(crate) struct Front {
-    /// visits that hit the cache in front of persistent memory
+    /// visits and fillings of pages that hit the cache in front of persistent memory
     pub(crate) cache_hits: f64,
-    /// visits that missed it
-    #[stat(explains = "os.user_time")]
+    /// visits and fillings of pages that missed it
+    #[stat(explains = "os.user_time os.system_time")]
     pub(crate) cache_misses: f64,
 }
 

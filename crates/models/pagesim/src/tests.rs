@@ -1,7 +1,7 @@
-use crate::memory::{Costs, Descriptors, Medium, MemorySpec, Rule, SwapSpec, ZoneSpec};
+use crate::memory::{Costs, Descriptors, Medium, MemorySpec, PAGE, Rule, SwapSpec, ZoneSpec};
 use crate::policy::Policy;
 use crate::run::{PageMachine, Stopped};
-use crate::spec::{MachineSpec, MediumSpec, PowerSpec};
+use crate::spec::{CacheSpec, MachineSpec, MediumSpec, PowerSpec};
 use protocol::pages::{Arrival, PageProgram, PageStep, Pattern, Visit};
 use units::{Dur, Time};
 
@@ -125,6 +125,43 @@ fn visits_of_pm_are_slower_where_the_medium_is_and_wear_it() {
     assert!(m.totals().user > same.totals().user);
     let on_pm = m.memory().counts.pm_written;
     assert!(on_pm > 0 && on_pm.is_multiple_of(64), "{on_pm}");
+}
+
+#[test]
+fn filling_pages_of_pm_wears_it_whoever_fills_them() {
+    let written = |pm: u64, sweeps: usize, write: bool| {
+        let mut steps = vec![PageStep::Map { area: 0, pages: 80_000 }];
+        steps.extend(std::iter::repeat_n(sweep(0, 80_000, write), sweeps));
+        let m = ran(spec(1, pm, true), program(steps));
+        assert_eq!(m.totals().passed.counts.major > 0, pm == 1 && sweeps > 1);
+        m.memory().counts.pm_written
+    };
+    let zeroed = written(3, 1, false);
+    assert!(zeroed.is_multiple_of(PAGE) && (48_000..80_000).contains(&(zeroed / PAGE)), "{zeroed}");
+    assert_eq!(written(3, 1, true), zeroed + zeroed / PAGE * 64, "the same pages, and a line of each");
+    let swapped_in = written(1, 2, false) - written(1, 1, false);
+    assert!(swapped_in.is_multiple_of(PAGE) && swapped_in > 0, "{swapped_in}");
+}
+
+/// Pages are zeroed in the cache: their first visit finds them, and what is changed is written when its place is taken.
+#[test]
+fn new_pages_go_through_the_cache_in_front_of_pm() {
+    let (fill, write_back) = (Dur::ns(1000), Dur::ns(2000));
+    let cached = |pages: u64| {
+        let mut spec = spec(0, 2, true);
+        spec.memory.zones.remove(0);
+        spec.cache = Some(CacheSpec { pages: 1000, fill, write_back });
+        let steps = vec![PageStep::Map { area: 0, pages }, sweep(0, pages, false)];
+        ran(spec, program(steps))
+    };
+    let few = cached(1000);
+    assert_eq!((few.totals().passed.cache, few.memory().counts.pm_written), ((1000, 1000), 0));
+    assert_eq!(few.totals().user, Dur::ns(120) * 1000);
+    let each = Dur::ns(700 + 64 * 20 + 60) + fill;
+    assert_eq!(few.totals().system, Dur::ns(700) + each * 1000);
+    let more = cached(1500);
+    assert_eq!((more.totals().passed.cache, more.memory().counts.pm_written), ((1500, 1500), 500 * PAGE));
+    assert_eq!(more.totals().system, Dur::ns(700) + each * 1500 + write_back * 500);
 }
 
 #[test]

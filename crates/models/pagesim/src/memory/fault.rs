@@ -1,7 +1,6 @@
 //! Page faults: finding a page of memory, and what was in it.
 
 use super::process::AreaError;
-use super::spec::Medium;
 use super::table::{ACCESSED, CHUNK, HINT, PLACE, PRESENT, PageNumber};
 use super::{Counts, MemoryManager, Watermarks};
 use crate::policy::{Hint, Policy};
@@ -14,8 +13,8 @@ pub struct Fault {
     pub kernel: Dur,
     /// When the page is there: a device's time may lie between.
     pub ready: Time,
-    /// A page was zeroed or read into this medium.
-    pub filled: Option<Medium>,
+    /// A page was zeroed or read into this frame; besides it, those of [`MemoryManager::read_ahead`] were read.
+    pub filled: Option<u64>,
 }
 
 /// Why a fault cannot be served.
@@ -43,6 +42,7 @@ impl MemoryManager {
         now: Time,
         policy: &mut dyn Policy,
     ) -> Result<Fault, FaultError> {
+        self.read_ahead.clear();
         let page = self.visited(process, area, page).map_err(FaultError::Area)?;
         let entry = self.table.entry(page);
         let costs = self.spec.costs;
@@ -63,8 +63,7 @@ impl MemoryManager {
             self.processes[process as usize].swapped -= 1;
         }
         self.place(page, frame, ACCESSED, true);
-        let filled = Some(self.medium(frame));
-        Ok(Fault { kernel, ready, filled })
+        Ok(Fault { kernel, ready, filled: Some(frame) })
     }
 
     /// Puts `page` into `frame` and on a list.
@@ -97,6 +96,7 @@ impl MemoryManager {
             self.place(page, frame, 0, false);
             *self.table.entry_mut(page) |= HINT;
             self.counts.readahead += 1;
+            self.read_ahead.push(frame);
             count += 1;
         }
         match &mut self.swap {

@@ -114,6 +114,8 @@ pub struct MemoryManager {
     wanted: u64,
     /// Frames below it are DRAM.
     dram_frames: u64,
+    /// Frames that the last fault read pages into that nobody had asked for.
+    pub read_ahead: Vec<u64>,
     /// What has happened.
     pub counts: Counts,
     /// Most bytes of persistent memory online at once.
@@ -157,6 +159,7 @@ impl MemoryManager {
             collected: Vec::new(),
             wanted: 0,
             dram_frames,
+            read_ahead: Vec::new(),
             counts: Counts::default(),
             pm_online_most: 0,
             descriptors_most: 0,
