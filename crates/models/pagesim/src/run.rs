@@ -126,6 +126,7 @@ impl PageMachine {
             let Some(Reverse((now, event))) = self.events.pop() else { break };
             watch::at(now.ps());
             self.memory.pass(now);
+            self.cache.iter_mut().for_each(|cache| cache.holds.pass(now));
             match event {
                 Event::Arrive(number) => self.arrive(number, now),
                 Event::Wake(task) => self.make_ready(task, now),
@@ -261,12 +262,15 @@ impl PageMachine {
     /// Memory's energy until now, exactly: who looks at it changes nothing.
     fn joules(&mut self, now: Time) -> f64 {
         self.memory.settle(now);
-        let block = Level::of(self.spec.block_bytes / PAGE).until(now);
-        let slots = self.memory.slots().filter(|_| self.spec.block_bytes > 0);
-        let slots = slots.map_or(Elapsed::default(), |level| level.until(now));
+        // What the allocator knows nothing of: a swap device of persistent memory, and DRAM that caches it.
+        let MachineSpec { block_bytes, dram_cache, .. } = self.spec;
+        let others = [block_bytes / PAGE, dram_cache].map(|pages| Level::of(pages).until(now));
+        let slots = self.memory.slots().filter(|_| block_bytes > 0);
+        let cached = self.cache.as_ref().map(|cache| &cache.holds).filter(|_| dram_cache > 0);
+        let of = |level: Option<&Level>| level.map_or(Elapsed::default(), |level| level.until(now));
         let usage = &self.memory.usage;
         let (online, used) = (usage.online.until(now), usage.used.until(now));
-        energy::joules(&self.spec.power, &[online, block], &[used, slots])
+        energy::joules(&self.spec.power, &[online, others[0], others[1]], &[used, of(slots), of(cached)])
     }
 
     /// What has passed by an instant, but for a slice that is under way.

@@ -117,6 +117,7 @@ impl Described {
                 platform.pm_medium
             },
             cache: layout.front.or(pm.front),
+            dram_cache: layout.front.map_or(0, |cache| cache.pages),
             curve: pm.curve,
             sample: self.kernel.sample_ns,
             power: PowerSpec {

@@ -176,7 +176,7 @@ impl PageMachine {
         let place = self.memory.device_file(&mut self.files, file, file_pages);
         let mapped = place
             .ok_or(AreaError::NoSpace)
-            .and_then(|first| self.memory.map_device(task, area, pages, first, file_pages));
+            .and_then(|first| self.memory.map_device(task, area, pages, (first, file_pages), spent.now));
         spent.system(self.spec.memory.costs.fault);
         match mapped {
             Ok(time) => spent.system(time),
@@ -303,7 +303,7 @@ impl PageMachine {
 
     /// An access of a page of persistent memory through the cache in front of it; gives what a miss takes.
     fn through_cache(&mut self, frame: u64, write: bool, spent: &mut Spent) -> Dur {
-        let found = self.cache.as_mut().map(|cache| cache.access(frame, write));
+        let found = self.cache.as_mut().map(|cache| cache.access(frame, write, spent.now));
         let Some(Found::Miss(time, victim)) = found else { return Dur::ZERO };
         spent.lines[1] += LINES_OF_PAGE;
         if let Some(victim) = victim {

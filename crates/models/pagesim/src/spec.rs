@@ -79,6 +79,8 @@ pub(crate) struct MachineSpec {
     pub pm: MediumSpec,
     /// What stands in front of persistent memory.
     pub cache: Option<CacheSpec>,
+    /// Pages of DRAM that are this cache: online, and in use as far as they hold something. None where it is a device's own.
+    pub dram_cache: u64,
     /// Measured latencies of visits of persistent memory in place of its own, which tell what its bus and a cache in front
     /// of it add; and the pages that working sets are told by.
     pub(crate) curve: Option<(Curve, u64)>,

@@ -64,6 +64,7 @@ pub(crate) fn spec(dram: u64, pm: u64, online: bool) -> MachineSpec {
         dram: medium,
         pm: MediumSpec { read: Dur::ns(75), ..medium },
         cache: None,
+        dram_cache: 0,
         curve: None,
         sample: Dur::ns(10_000_000),
         power: PowerSpec { idle: 230, active: 1340, transition: 760, wakes: Dur::ns(10_000_000) },
@@ -148,7 +149,7 @@ fn filling_pages_of_pm_wears_it_whoever_fills_them() {
 fn new_pages_go_through_the_cache_in_front_of_pm() {
     let (fill, write_back) = (Dur::ns(1000), Dur::ns(2000));
     let cached = |pages: u64| {
-        let mut spec = spec(0, 2, true);
+        let mut spec = spec(1, 2, true);
         spec.memory.zones.remove(0);
         spec.cache = Some(CacheSpec { pages: 1000, fill, write_back });
         let steps = vec![PageStep::Map { area: 0, pages }, sweep(0, pages, false)];
@@ -162,6 +163,33 @@ fn new_pages_go_through_the_cache_in_front_of_pm() {
     let more = cached(1500);
     assert_eq!((more.totals().passed.cache, more.memory().counts.pm_written), ((1500, 1500), 500 * PAGE));
     assert_eq!(more.totals().system, Dur::ns(700) + each * 1500 + write_back * 500);
+}
+
+#[test]
+fn a_dram_cache_and_device_files_draw_what_memory_in_use_does() {
+    let power = PowerSpec { idle: 230, active: 1340, transition: 0, wakes: Dur::ZERO };
+    // Rests of zones and descriptors aside: what more is in use.
+    let joules = |dram_cache: u64, steps: Vec<PageStep>| {
+        let mut spec = MachineSpec { power, dram_cache, ..spec(1, 2, true) };
+        spec.memory.zones.remove(0);
+        spec.cache = Some(CacheSpec { pages: 1000, fill: Dur::ns(1000), write_back: Dur::ns(2000) });
+        let m = ran(spec, program(steps));
+        (m.totals().passed.joules, m.totals().time.as_ns() * 1e-12 / f64::from(1 << 18))
+    };
+    // A page for most of the run, which is long.
+    let steps = || {
+        let long = Visit { compute: Dur::ns(1_000_000_000), ..Visit::sweep(0, 0, 1, 1, false, Dur::ZERO) };
+        vec![PageStep::Map { area: 0, pages: 1 }, PageStep::Visit(long)]
+    };
+    let (none, unit) = joules(0, steps());
+    let (cache, _) = joules(1000, steps());
+    assert!(((cache - none) / unit - f64::from(999 * 230 + 1340)).abs() < 10.0, "one page of 1000 is in use");
+    let file = PageStep::MapDevice { area: 1, pages: 500, file_pages: 500, file: 0 };
+    let again = PageStep::MapDevice { area: 2, pages: 500, file_pages: 500, file: 0 };
+    let (mapped, _) = joules(0, [file, again].into_iter().chain(steps()).collect());
+    assert!(((mapped - none) / unit / 500.0 - 1340.0).abs() < 10.0, "{}", (mapped - none) / unit);
+    let closed = [file, PageStep::Unmap { area: 1 }].into_iter().chain(steps()).collect();
+    assert!((joules(0, closed).0 - none).abs() < none / 100.0, "nobody shows it any more");
 }
 
 #[test]

@@ -18,6 +18,7 @@
 
 mod bits;
 mod buddy;
+mod device;
 mod fault;
 mod list;
 mod process;
@@ -43,6 +44,7 @@ pub use usage::{Elapsed, Level, Usage};
 pub use watermark::{Rule, Watermarks};
 pub use zone::Zone;
 
+use device::Mapped;
 use process::Process;
 use std::collections::VecDeque;
 use swap::Swap;
@@ -112,6 +114,8 @@ pub struct MemoryManager {
     collected: Vec<(u64, u8)>,
     /// So many frames of the first zone are kept for them when they have left for the swap device.
     wanted: u64,
+    /// What programs have mapped of device files.
+    mapped: Mapped,
     /// Frames below it are DRAM.
     dram_frames: u64,
     /// Frames that the last fault read pages into that nobody had asked for.
@@ -158,6 +162,7 @@ impl MemoryManager {
             hidden: 0,
             collected: Vec::new(),
             wanted: 0,
+            mapped: Mapped::default(),
             dram_frames,
             read_ahead: Vec::new(),
             counts: Counts::default(),

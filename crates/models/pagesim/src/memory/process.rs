@@ -17,6 +17,8 @@ pub(crate) struct Area {
     pub(crate) pages: u64,
     /// Pages of the device file behind it that exist; all of `pages` where it is anonymous.
     pub(crate) backed: u64,
+    /// The first frame of that file.
+    device: Option<u64>,
     chunks: Vec<u32>,
 }
 
@@ -89,7 +91,7 @@ impl MemoryManager {
     /// # Errors
     /// When the area is mapped already, or no page numbers are left.
     pub fn map(&mut self, process: u32, area: usize, pages: u64) -> Result<(), AreaError> {
-        self.add_area(process, area, pages, pages, false)
+        self.add_area(process, area, (pages, pages), None)
     }
 
     /// Maps `pages` of a device file as `area`: its frames from `first` on, of which `backed` exist. Several mappings
@@ -102,11 +104,12 @@ impl MemoryManager {
         process: u32,
         area: usize,
         pages: u64,
-        first: u64,
-        backed: u64,
+        (first, backed): (u64, u64),
+        now: Time,
     ) -> Result<Dur, AreaError> {
         let backed = backed.min(pages);
-        self.add_area(process, area, pages, backed, true)?;
+        self.add_area(process, area, (pages, backed), Some(first))?;
+        self.show(first, backed, true, now);
         for n in 0..backed {
             if let Some(page) = self.page(process, area, n) {
                 *self.table.entry_mut(page) = PRESENT | ACCESSED | (first + n) as u32;
@@ -119,9 +122,8 @@ impl MemoryManager {
         &mut self,
         process: u32,
         area: usize,
-        pages: u64,
-        backed: u64,
-        device: bool,
+        (pages, backed): (u64, u64),
+        device: Option<u64>,
     ) -> Result<(), AreaError> {
         let areas = &mut self.processes[process as usize].areas;
         if areas.len() <= area {
@@ -132,7 +134,7 @@ impl MemoryManager {
         }
         let mut chunks = Vec::new();
         for _ in 0..pages.div_ceil(CHUNK as u64) {
-            match self.table.add(process, device) {
+            match self.table.add(process, device.is_some()) {
                 Some(chunk) => chunks.push(chunk),
                 None => {
                     chunks.into_iter().for_each(|c| self.table.remove(c));
@@ -140,7 +142,7 @@ impl MemoryManager {
                 }
             }
         }
-        self.processes[process as usize].areas[area] = Some(Area { pages, backed, chunks });
+        self.processes[process as usize].areas[area] = Some(Area { pages, backed, device, chunks });
         Ok(())
     }
 
@@ -246,6 +248,9 @@ impl MemoryManager {
     pub fn unmap(&mut self, process: u32, area: usize, now: Time) -> Dur {
         let slot = self.processes[process as usize].areas.get_mut(area);
         let Some(area) = slot.and_then(Option::take) else { return Dur::ZERO };
+        if let Some(first) = area.device {
+            self.show(first, area.backed, false, now);
+        }
         let mut pages = 0;
         for chunk in area.chunks {
             if !self.table.chunk(chunk).device {

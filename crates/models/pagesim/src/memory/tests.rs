@@ -110,7 +110,8 @@ impl MemoryManager {
         let online = self.sections.iter().filter(|s| s.online).count() as u64 * SECTION;
         assert_eq!(online, used + self.free());
         let told = [&self.usage.used, &self.usage.online].map(|level| level.until(Time::NEVER).pages);
-        assert_eq!(told, [used as i64, online as i64], "every change is told");
+        let files = self.mapped.frames();
+        assert_eq!(told, [used + files, online + files].map(|n| n as i64), "every change is told");
         assert_eq!(self.zones.iter().map(Zone::listed).sum::<u64>(), resident);
         let swapped: u64 = self.processes.iter().map(|p| p.swapped).sum();
         assert_eq!(self.swap_bytes().0, swapped * PAGE);
@@ -221,8 +222,11 @@ fn device_files_behave_as_mmap_does() {
     let first = m.device_file(&mut files, 0, 50).unwrap();
     assert_eq!((first, m.device_file(&mut files, 0, 50)), (6 * SECTION, Some(first)));
     assert_eq!(m.device_file(&mut files, 1, 2 * SECTION), None, "the region is full");
-    assert_eq!(m.map_device(process, 0, 100, first, 50), Ok(COSTS.map * 50));
-    assert_eq!(m.map_device(process, 1, 10, first, 50), Ok(COSTS.map * 10), "mapped twice: the same frames");
+    assert_eq!(m.map_device(process, 0, 100, (first, 50), Time::ZERO), Ok(COSTS.map * 50));
+    let again = m.map_device(process, 1, 10, (first, 50), Time::ZERO);
+    assert_eq!(again, Ok(COSTS.map * 10), "mapped twice: the same frames");
+    assert_eq!(m.mapped.frames(), 50);
+    m.assert_whole();
     assert_eq!((m.frame(process, 0, 7), m.frame(process, 1, 7)), (Some(first + 7), Some(first + 7)));
     assert_eq!(m.visit(process, 0, 0, 100, 64), Touched { done: 50, pm: 50 });
     let beyond = m.fault(process, 0, 50, Time::ZERO, &mut Plain);
@@ -233,6 +237,7 @@ fn device_files_behave_as_mmap_does() {
     assert_eq!(gone, Err(FaultError::Area(AreaError::Unmapped)));
     assert_eq!(m.visit(process, 1, 0, 10, 0).done, 10, "the other mapping stays");
     assert_eq!(m.unmap(process, 9, Time::ZERO), Dur::ZERO);
+    assert_eq!(m.mapped.frames(), 10);
     m.assert_whole();
 }
 
