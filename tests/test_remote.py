@@ -85,6 +85,9 @@ def test_what_does_not_fit_together_is_refused(cli: Cli) -> None:
     text = refused("pberry", "remote.local_kib=64", "remote.reclaim_batch=8")
     assert "remote.reclaim_batch" in text
     assert "give 1 to 4" in text
+    text = refused("remote-pages", "remote.local_kib=64", "remote.page_kib=2048")
+    assert "remote.local_kib = 64" in text
+    assert "give 8192 or more" in text
     assert "ordering.model" in refused("pberry", "ordering.model=asap")
     assert "memory.controllers" in refused("remote-pages", "memory.controllers=2")
     assert "away_to_ns" in refused("pberry", "remote.fault.away_from_ns=5")

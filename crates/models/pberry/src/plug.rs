@@ -238,11 +238,17 @@ fn check(s: &Settings, alone: bool) -> Result<(), String> {
         let given = s.number("remote.capacity_mib");
         return Err(format!("remote.capacity_mib = {given}: is no multiple of remote.page_kib = {size}"));
     }
+    let local = s.number("remote.local_kib");
+    if local < 4 * size {
+        return Err(format!(
+            "remote.local_kib = {local}: four pages of remote.page_kib = {size} are to be local, or more; give {} or more",
+            4 * size
+        ));
+    }
     let (frames, batch) = (frames(s) / span(s), s.number("remote.reclaim_batch"));
     if u64::from(frames) < 4 * batch {
         return Err(format!(
-            "remote.reclaim_batch = {batch}: remote.local_kib = {} has {frames} pages; give 1 to {}",
-            s.number("remote.local_kib"),
+            "remote.reclaim_batch = {batch}: remote.local_kib = {local} has {frames} pages; give 1 to {}",
             frames / 4
         ));
     }
