@@ -2,7 +2,8 @@
 //! daemon.
 //!
 //! A line that was not reported before, of a page that was reported often enough, is reported as its whole page: the
-//! buffer stays small, and the page is written back whole. Filters err on one side: a page is taken for a busy one, or a
+//! buffer stays small, and the page is written back whole. That is a bit of the page's frame and no entry of the buffer, so
+//! that one is told of when the buffer is full, too. Filters err on one side: a page is taken for a busy one, or a
 //! line for an old one. Neither loses a line.
 //!
 //! Source: PBerry §4.1.2.
@@ -20,7 +21,7 @@ pub struct FilterSpec {
     pub hashes: u32,
     /// Lines of a page reported before the page is reported whole (N).
     pub threshold: u32,
-    /// Entries of the report buffer.
+    /// Entries of the report buffer, a line each.
     pub buffer: usize,
 }
 
@@ -122,10 +123,9 @@ impl Tracker {
     fn whole(&mut self, page: u32) {
         self.counts.pages += 1;
         let reported = self.reported.entry(page).or_default();
-        // Its lines' entries give way to one.
-        self.entries = self.entries + 1 - reported.lines.count_ones() as usize;
+        // Its lines' entries are free.
+        self.entries -= reported.lines.count_ones() as usize;
         reported.page = true;
-        self.counts.buffer_max = self.counts.buffer_max.max(self.entries);
     }
 
     /// Puts a line into the filter; whether it seemed to be there.
@@ -152,7 +152,7 @@ impl Tracker {
     /// The daemon has taken a page's reports.
     pub fn forget(&mut self, page: u32) {
         let Some(reported) = self.reported.remove(&page) else { return };
-        self.entries -= if reported.page { 1 } else { reported.lines.count_ones() as usize };
+        self.entries -= if reported.page { 0 } else { reported.lines.count_ones() as usize };
         for place in places(page.into(), self.spec.hashes, self.spec.page_counters) {
             // A counter that was full does not say what it was.
             if self.pages[place] < u8::MAX {
@@ -198,7 +198,10 @@ mod tests {
             t.report(page, page % 64);
         }
         assert!((0..50).all(|page| t.lines(page) >> (page % 64) & 1 == 1));
-        assert_eq!(t.counts().overflows, 47);
+        assert_eq!((t.counts().overflows, t.counts().buffer_max, t.entries), (47, 3, 3));
+        t.forget(2);
+        t.report(60, 1);
+        assert_eq!((t.counts().overflows, t.entries, t.lines(60)), (47, 3, 2), "there is room again");
     }
 
     #[test]
@@ -220,6 +223,7 @@ mod tests {
             if step % 500 == 0 {
                 t.clear_lines();
             }
+            assert!(t.entries <= 9, "the buffer is bounded");
             assert!(exact.iter().all(|(page, lines)| lines & !t.lines(*page) == 0), "at {step}");
         }
         assert!(t.counts().false_pages > 0 && t.counts().false_lines > 0);
