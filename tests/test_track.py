@@ -502,6 +502,53 @@ def test_a_cgroup_that_is_none_is_refused(cli: Cli) -> None:
     assert "--cgroup no/such: no cgroup is there" in cli.refuses("track", "--cgroup", "no/such")
 
 
+def of_ends(cli: Cli) -> pl.DataFrame:
+    """The rows of the pages that `tests/programs/ends.c` changes: five bytes in two lines of each."""
+    return pl.read_parquet(cli.folder / "t.parquet").filter((pl.col("lines") == 1 << 7 | 1 << 33) & (pl.col("bytes") == 5))
+
+
+@pytest.mark.parametrize("options", [(), ("--children",), ("--mechanism", "read")])
+@pytest.mark.parametrize("how", ["outlived", "replaced"])
+def test_a_process_is_tracked_until_its_last_thread_ends(cli: Cli, how: str, options: tuple[str, ...]) -> None:
+    # Its first thread ends and another goes on, or another replaces the program.
+    words = ["track", *options, "--interval", 600, "--out", "t.parquet", "--quiet", "--", compiled(cli, "ends"), how]
+    assert "exit code" not in cli(*words)
+    assert of_ends(cli).height == 50
+
+
+@pytest.mark.parametrize("options", [(), ("--children",)])
+def test_a_process_is_tracked_whose_first_thread_has_ended(cli: Cli, options: tuple[str, ...]) -> None:
+    program = subprocess.Popen([compiled(cli, "ends"), "steps"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    say = steps_of(program)
+    (other,) = {folder.name for folder in Path(f"/proc/{program.pid}/task").iterdir()} - {str(program.pid)}
+    say("s")
+    tracker = subprocess.Popen([COREPLANE, "track", str(program.pid), *options, "--interval", "600", "--out", "t.parquet", "--quiet"], cwd=cli.folder, stdout=subprocess.DEVNULL)
+    while "TracerPid:\t0\n" in Path(f"/proc/{program.pid}/task/{other}/status").read_text():
+        assert tracker.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.5)
+    say("s")
+    program.stdin.close()
+    assert program.wait(timeout=60) == 0 and tracker.wait(timeout=60) == 0
+    assert of_ends(cli).height == 50
+
+
+def test_a_process_that_has_ended_is_said_to_have(cli: Cli) -> None:
+    program = subprocess.Popen(["true"])
+    while not Path(f"/proc/{program.pid}/stat").read_text().split(") ")[1].startswith("Z"):
+        time.sleep(0.01)
+    assert "it has ended, and its parent has not waited for it yet" in cli.refuses("track", program.pid)
+    program.wait()
+
+
+def test_children_are_tracked_whose_parents_end_at_once(cli: Cli) -> None:
+    # Each of eight generations forks and ends; the last one changes pages.
+    cli("track", "--children", "--interval", 600, "--out", "t.parquet", "--quiet", "--", compiled(cli, "ends"), "orphan")
+    kept = json.loads((cli.folder / "t.json").read_text())["windows"]
+    assert len({p["process"] for w in kept for p in w["processes"]}) == 9
+    assert of_ends(cli).height == 50
+
+
 def test_who_is_traced_already_is_refused(cli: Cli) -> None:
     dirty = Dirty(cli, "--interval", 600)
     text = cli.refuses("track", dirty.program.pid)

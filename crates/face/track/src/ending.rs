@@ -19,9 +19,9 @@ const PATIENCE_WHEN_ASKED_AGAIN: Duration = Duration::from_millis(400);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How a program ended by itself, in words, where it was not well.
-pub(crate) fn how(mut child: Child) -> Option<String> {
-    child.wait().ok().and_then(badly).map(|how| format!("the program ended {how}"))
+/// How a program ended by itself, in words, where it was not well; `told` where somebody has waited for it already.
+pub(crate) fn how(mut child: Child, told: Option<ExitStatus>) -> Option<String> {
+    told.or_else(|| child.wait().ok()).and_then(badly).map(|how| format!("the program ended {how}"))
 }
 
 fn badly(status: ExitStatus) -> Option<String> {

@@ -150,7 +150,7 @@ fn next_stop(pid: Pid, early: &mut Vec<i32>) -> Result<(), Errno> {
             // Signals that arrive at the same moment are seen first: they are sent again once this is done.
             Status::Stopped { signal, event: 0 } => early.push(signal),
             Status::Stopped { signal: libc::SIGTRAP, .. } => {}
-            Status::Running | Status::Stopped { .. } | Status::Ended => return Err(Errno::ESRCH),
+            Status::Running | Status::Stopped { .. } | Status::Ended(_) => return Err(Errno::ESRCH),
         }
     }
     Err(Errno::EAGAIN)

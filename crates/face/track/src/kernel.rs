@@ -131,15 +131,17 @@ pub(crate) fn register(faults: &OwnedFd, range: &Range<u64>) -> Result<(), Errno
     unsafe { fault_register(faults.as_raw_fd(), &raw mut argument) }.map(|_| ())
 }
 
-/// A copy of file descriptor `number` of another process.
+/// A copy of file descriptor `number` of a thread's process.
 ///
 /// # Errors
 /// As `pidfd_getfd(2)`.
-pub(crate) fn take_descriptor(process: i32, number: i64) -> Result<OwnedFd, Errno> {
+pub(crate) fn take_descriptor(thread: i32, number: i64) -> Result<OwnedFd, Errno> {
+    // What is no first thread, by which a process is known, is asked for as a thread (Linux 6.9).
+    const PIDFD_THREAD: i32 = libc::O_EXCL;
     // SAFETY: plain integers in, a new descriptor that nobody else owns out.
     unsafe {
-        let pidfd = Errno::result(libc::syscall(libc::SYS_pidfd_open, process, 0))?;
-        let pidfd = OwnedFd::from_raw_fd(pidfd as i32);
+        let open = |flags: i32| Errno::result(libc::syscall(libc::SYS_pidfd_open, thread, flags));
+        let pidfd = OwnedFd::from_raw_fd(open(0).or_else(|_| open(PIDFD_THREAD))? as i32);
         let copy = Errno::result(libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), number, 0))?;
         Ok(OwnedFd::from_raw_fd(copy as i32))
     }
@@ -162,8 +164,8 @@ pub(crate) enum Status {
     Running,
     /// It stands still: for a signal, or for an event of ptrace, whose signal says more.
     Stopped { signal: i32, event: i32 },
-    /// It has ended.
-    Ended,
+    /// It has ended, and how, as `wait(2)` says it.
+    Ended(i32),
 }
 
 /// Waits for a report of any thread that the calling thread traces; where `at_once`, only looks. None where nobody reports.
@@ -186,7 +188,7 @@ pub(crate) fn wait_any(at_once: bool) -> Result<Option<(Pid, Status)>, Errno> {
     let status = if code == libc::CLD_TRAPPED || code == libc::CLD_STOPPED {
         Status::Stopped { signal: status & 0xFF, event: status >> 8 }
     } else {
-        Status::Ended
+        Status::Ended(status)
     };
     let is_signal = matches!(status, Status::Stopped { event: 0, .. });
     Ok(Some((thread, if is_signal { status } else { wait(thread, true)? })))
@@ -216,7 +218,7 @@ pub(crate) fn wait(thread: Pid, at_once: bool) -> Result<Status, Errno> {
     Ok(match status {
         _ if reported == 0 => Status::Running,
         s if libc::WIFSTOPPED(s) => Status::Stopped { signal: libc::WSTOPSIG(s), event: s >> 16 },
-        _ => Status::Ended,
+        s => Status::Ended(s),
     })
 }
 

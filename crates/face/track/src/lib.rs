@@ -31,6 +31,7 @@ mod save;
 mod session;
 mod shadow;
 mod shared;
+mod threads;
 mod tracees;
 mod wait;
 

@@ -41,6 +41,8 @@ pub(crate) struct Part {
 /// The memory.
 pub(crate) struct Member {
     pid: Pid,
+    /// Through which its memory is reached: the first, which the process is known by, may have ended.
+    thread: Pid,
     mode: Mode,
     pub(crate) mechanism: Mechanism,
     /// Why not by the faster mechanism.
@@ -56,25 +58,32 @@ pub(crate) struct Member {
     part: Part,
 }
 
-fn open_pagemap(pid: Pid) -> Result<File, Error> {
-    File::open(format!("/proc/{pid}/pagemap")).map_err(|e| Error(format!("/proc/{pid}/pagemap: {e}")))
+fn open_pagemap(thread: Pid) -> Result<File, Error> {
+    let path = format!("/proc/{thread}/pagemap");
+    File::open(&path).map_err(|e| Error(format!("{path}: {e}")))
 }
 
 impl Member {
-    /// Begins with the memory as it is: the process stands still.
+    /// Begins with the memory as it is, reached through `thread`: the process stands still.
     ///
     /// # Errors
     /// When the memory cannot be read, or the kernel lacks what `options` insist on.
-    pub(crate) fn begin(pid: Pid, options: &Options, shared: &mut Shared) -> Result<Member, Error> {
+    pub(crate) fn begin(
+        pid: Pid,
+        thread: Pid,
+        options: &Options,
+        shared: &mut Shared,
+    ) -> Result<Member, Error> {
         let mut member = Member {
             pid,
+            thread,
             mode: options.mode,
             mechanism: options.mechanism.unwrap_or(Mechanism::Scan),
             instead: None,
             accessed: options.accessed,
             refused: None,
             protection: None,
-            pagemap: open_pagemap(pid)?,
+            pagemap: open_pagemap(thread)?,
             shadow: Shadow::default(),
             copied: Copied::default(),
             mappings: Vec::new(),
@@ -101,13 +110,13 @@ impl Member {
     /// A window begins: no page was accessed in it yet.
     fn clear(&mut self) {
         if self.accessed {
-            self.refused = accessed::clear(self.pid.as_raw()).err().map(|e| e.to_string());
+            self.refused = accessed::clear(self.thread.as_raw()).err().map(|e| e.to_string());
         }
     }
 
     fn protect(&mut self, insists: bool) -> Result<(), Error> {
         let lacks = if kernel::has_scan(&self.pagemap) {
-            match Protection::new(self.pid) {
+            match Protection::new(self.thread) {
                 Ok(protection) => {
                     self.protection = Some(protection);
                     return Ok(());
@@ -131,7 +140,7 @@ impl Member {
     }
 
     fn read_maps(&mut self) -> Result<(), Error> {
-        let path = format!("/proc/{}/maps", self.pid);
+        let path = format!("/proc/{}/maps", self.thread);
         let text = std::fs::read_to_string(&path).map_err(|e| Error(format!("{path}: {e}")))?;
         self.mappings = maps::writable(&text);
         Ok(())
@@ -187,7 +196,7 @@ impl Member {
                 }
                 let into = self.copied.bytes[from..from + pages].as_flattened_mut();
                 let remote = RemoteIoVec { base: at as usize, len: into.len() };
-                let read = match process_vm_readv(self.pid, &mut [IoSliceMut::new(into)], &[remote]) {
+                let read = match process_vm_readv(self.thread, &mut [IoSliceMut::new(into)], &[remote]) {
                     Ok(bytes) => bytes / PAGE,
                     Err(Errno::EFAULT) => 0,
                     Err(e) => return Err(Error::at("the target's memory cannot be read", e)),
@@ -213,14 +222,15 @@ impl Member {
         }
     }
 
-    /// At the end of a window or of the process, which stands still: finds pages, and copies or compares them.
+    /// At the end of a window or of the process, which stands still: finds pages through `thread`, and copies or compares them.
     ///
     /// # Errors
     /// When the memory cannot be read.
-    pub(crate) fn look(&mut self, ends: bool, shared: &mut Shared) -> Result<(), Error> {
+    pub(crate) fn look(&mut self, thread: Pid, ends: bool, shared: &mut Shared) -> Result<(), Error> {
+        self.thread = thread;
         self.copied.pages.clear();
         if self.accessed && self.refused.is_none() {
-            match accessed::read(self.pid.as_raw()) {
+            match accessed::read(self.thread.as_raw()) {
                 Ok(seen) => self.part.seen = Some(seen),
                 Err(e) => self.refused = Some(e.to_string()),
             }

@@ -4,14 +4,13 @@ use crate::accessed::mapping_of;
 use crate::kernel::Asked;
 use crate::member::{Member, Part};
 use crate::shared::Shared;
-use crate::tracees::{Event, Tracees};
+use crate::tracees::{Event, Started, Tracees};
 use crate::{
     Accessed, DirtyPage, Error, MappingWindow, Mechanism, Options, PAGE, ProcessWindow, TargetChoice, Window,
     ending, processes,
 };
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Child;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -52,8 +51,8 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
         windows.iter().for_each(|window| each(&window));
         tracker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    if let Some((child, runs)) = command {
-        let told = if runs { ending::end(child, &asked) } else { ending::how(child) };
+    if let Some(Started { child, runs, told }) = command {
+        let told = if runs { ending::end(child, &asked) } else { ending::how(child, told) };
         if let (Ok(report), Some(told)) = (&mut report, told) {
             report.notes.push(told);
         }
@@ -61,8 +60,8 @@ pub fn track(options: &Options, each: &mut dyn FnMut(&Window)) -> Result<Report,
     report
 }
 
-/// The result, and the command that was started, with whether it may still run.
-type Traced = (Result<Report, Error>, Option<(Child, bool)>);
+/// The result, and the command that was started.
+type Traced = (Result<Report, Error>, Option<Started>);
 
 fn traced(options: &Options, asked: &Asked, each: Sender<Window>) -> Traced {
     let mut tracees = match Tracees::new(&options.target, options.follow, asked) {
@@ -168,7 +167,8 @@ impl<'a> Session<'a> {
         self.members.remove(&pid);
         tracees.stop(&[pid]);
         tracees.attach_children(pid);
-        let member = tracees.lives(pid).then(|| Member::begin(pid, self.options, &mut self.shared));
+        let thread = tracees.reach(pid);
+        let member = tracees.lives(pid).then(|| Member::begin(pid, thread, self.options, &mut self.shared));
         tracees.go(&[pid]);
         self.coming += begun.elapsed();
         match member {
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
                 self.members.insert(pid, member);
             }
             // Who has ended meanwhile is none that could not be tracked.
-            Some(Err(_)) if processes::state(pid.as_raw(), pid.as_raw()).is_none() => {}
+            Some(Err(_)) if !processes::lives(pid.as_raw()) => {}
             Some(Err(e)) if first && self.members.is_empty() => return Err(e),
             Some(Err(e)) => self.note(pid, &format!("is not tracked: {e}")),
             None => {}
@@ -197,11 +197,13 @@ impl<'a> Session<'a> {
         self.notes.push(format!("process {pid} ({}) {what}", processes::name_of(pid.as_raw())));
     }
 
-    /// A process is about to end: its share of the window is taken now.
+    /// A process is about to end, unless threads of it go on: its share of the window is taken now.
     fn end(&mut self, tracees: &mut Tracees<'_>, pid: Pid) {
         let begun = Instant::now();
-        let seen = self.members.remove(&pid).and_then(|mut member| {
-            member.look(true, &mut self.shared).ok()?;
+        tracees.stop(&[pid]);
+        let ended = if tracees.ends(pid) { self.members.remove(&pid) } else { None };
+        let seen = ended.and_then(|mut member| {
+            member.look(tracees.reach(pid), true, &mut self.shared).ok()?;
             Some(member)
         });
         tracees.go(&[pid]);
@@ -280,7 +282,7 @@ impl<'a> Session<'a> {
             if !tracees.is_known(*pid) {
                 continue;
             }
-            match member.look(false, &mut self.shared) {
+            match member.look(tracees.reach(*pid), false, &mut self.shared) {
                 Ok(()) => seen.push(*pid),
                 Err(_) if processes::is_dying(pid.as_raw()) => {}
                 Err(e) => return Err(e),
