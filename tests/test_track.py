@@ -204,6 +204,32 @@ def test_what_was_dirty_runs_on_a_machine(cli: Cli) -> None:
         assert run["stats"]["cpu.pm_stores"] == kinds["store"] and run["stats"]["cpu.operations"] == 1
 
 
+def in_one_window(cli: Cli, steps: str, mechanism: str) -> pl.DataFrame:
+    """The rows of the pages that steps of `tests/programs/rights.c` change: five bytes in two lines of each."""
+    program = subprocess.Popen([compiled(cli, "rights")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    say = steps_of(program)
+    command = [COREPLANE, "track", str(program.pid), "--interval", "600", "--mechanism", mechanism, "--out", "t.parquet", "--quiet"]
+    tracker = subprocess.Popen(command, cwd=cli.folder, stdout=subprocess.DEVNULL)
+    while "TracerPid:\t0\n" in Path(f"/proc/{program.pid}/status").read_text():
+        assert tracker.poll() is None
+        time.sleep(0.01)
+    # It stands still until its memory is copied, or soon will.
+    time.sleep(0.5)
+    for step in steps:
+        say(step)
+    tracker.send_signal(signal.SIGINT)
+    assert tracker.wait(timeout=60) == 0
+    program.stdin.close()
+    assert program.wait(timeout=60) == 0
+    return pl.read_parquet(cli.folder / "t.parquet").filter((pl.col("lines") == 1 << 7 | 1 << 33) & (pl.col("bytes") == 5))
+
+
+@pytest.mark.parametrize("mechanism", ["scan", "read"])
+def test_pages_count_that_are_made_read_only_once_written(cli: Cli, mechanism: str) -> None:
+    # Private, without any rights, writable for a moment, shared: fifty pages each.
+    assert in_one_window(cli, "rnxs", mechanism).height == 200
+
+
 def test_what_cannot_be_tracked_is_refused(cli: Cli) -> None:
     assert "there is none" in cli.refuses("track", 999_999_999)
     assert "no-such-program" in cli.refuses("track", "--", "./no-such-program")

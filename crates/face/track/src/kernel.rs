@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a page is, as `PAGEMAP_SCAN` names it.
 const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_FILE: u64 = 1 << 2;
 const PAGE_IS_PRESENT: u64 = 1 << 3;
 const PAGE_IS_SWAPPED: u64 = 1 << 4;
 
@@ -76,29 +77,62 @@ pub(crate) fn has_scan(pagemap: &File) -> bool {
     unsafe { pagemap_scan(pagemap.as_raw_fd(), &raw mut argument) }.is_ok()
 }
 
-/// Adds the written pages of `range` to `found`, and protects them again.
+/// Which pages of a range are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those that were written; they are protected again.
+    Written,
+    /// The same, without pages of a file that nobody has changed in this memory.
+    OwnWritten,
+    /// All that are in memory or swapped out, without pages of a file that nobody has changed in this memory.
+    Own,
+}
+
+impl Which {
+    fn flags(self) -> u64 {
+        match self {
+            Which::Written | Which::OwnWritten => PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
+            Which::Own => 0,
+        }
+    }
+
+    /// The categories that are looked at, and those of them that a page must not be of.
+    fn categories(self) -> (u64, u64) {
+        match self {
+            Which::Written => (PAGE_IS_WRITTEN, 0),
+            Which::OwnWritten => (PAGE_IS_WRITTEN | PAGE_IS_FILE, PAGE_IS_FILE),
+            Which::Own => (PAGE_IS_FILE, PAGE_IS_FILE),
+        }
+    }
+}
+
+/// Adds pages of `range` to `found`.
 ///
 /// # Errors
-/// `EPERM` where the range is not registered.
-pub(crate) fn take_written(
+/// `EPERM` where written ones are asked for and the range is not registered; others where the kernel has no such call.
+pub(crate) fn list(
     pagemap: &File,
     range: Range<u64>,
+    which: Which,
     found: &mut Vec<Range<u64>>,
 ) -> Result<(), Errno> {
+    let (category_mask, category_inverted) = which.categories();
     let mut regions = [Region::default(); 512];
     let mut from = range.start;
     while from < range.end {
         let mut argument = ScanArgument {
             size: size_of::<ScanArgument>() as u64,
-            flags: PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
+            flags: which.flags(),
             start: from,
             end: range.end,
             regions: regions.as_mut_ptr() as u64,
             regions_len: regions.len() as u64,
-            category_mask: PAGE_IS_WRITTEN,
+            category_mask,
+            category_inverted,
             // A page that was never there has not been written: stacks and arenas are mostly such.
             category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-            return_mask: PAGE_IS_WRITTEN,
+            // Regions of one kind are one: of what else a page may be nothing is asked.
+            return_mask: if which == Which::Own { PAGE_IS_FILE } else { PAGE_IS_WRITTEN },
             ..ScanArgument::default()
         };
         // SAFETY: the kernel writes at most `regions_len` entries into `regions`, which outlives the call.

@@ -9,7 +9,7 @@
 //! writes what was there, or is undone within the window, is not seen. Pages come from the kernel where it can tell
 //! (`PAGEMAP_SCAN` with asynchronous write-protection of userfaultfd, Linux 6.7), otherwise everything is compared.
 //!
-//! Tracked: every writable mapping of the processes, their threads included, and where asked for of the children that there
+//! Tracked: what may be written of the processes, and what they have written and made read-only since, their threads included, and where asked for of the children that there
 //! are and that come. A page that several processes share is one page. Not tracked: memory that is given back within a
 //! window; contents that the kernel drops (`madvise`) until they are written again; what a program writes in a window before
 //! it replaces itself.
@@ -197,7 +197,7 @@ pub struct Window {
     pub protect_ms: f64,
     /// Pages that had to be compared.
     pub compared: u64,
-    /// Bytes of memory that are tracked.
+    /// Bytes of memory that may be written, or might at the window's start.
     pub tracked_bytes: u64,
     /// Pages that were accessed, where asked for and told by the kernel. A page that several processes have mapped is counted
     /// in each.

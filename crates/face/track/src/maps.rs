@@ -3,10 +3,14 @@
 use crate::compare::PAGE;
 use std::ops::Range;
 
-/// A writable mapping.
+/// A mapping of ordinary memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
     pub(crate) range: Range<u64>,
+    /// The program may write to it now.
+    pub(crate) writable: bool,
+    /// It may, or might when the mappings were read before: it may have made read-only what it wrote.
+    pub(crate) was_writable: bool,
     /// Backed by a file, or shared: a page that was never seen may hold anything.
     pub(crate) backed: bool,
     /// What is mapped, and from which page on, where others see what is written.
@@ -30,6 +34,12 @@ pub(crate) struct SharedPage {
 }
 
 impl Mapping {
+    /// Whether it may have been written since its mappings were read before. Memory that nobody shares may have been writable
+    /// in between: of such, only pages that are not the file's are looked at.
+    pub(crate) fn is_looked_at(&self) -> bool {
+        self.was_writable || self.shared.is_none()
+    }
+
     /// Which shared page is at page number `page`, if any is.
     pub(crate) fn shared_page(&self, page: u64) -> Option<SharedPage> {
         let (object, first) = self.shared?;
@@ -44,9 +54,15 @@ pub(crate) fn mapping_of(mappings: &[Mapping], page: u64) -> Option<&Mapping> {
     mappings.get(at).filter(|m| m.range.contains(&address))
 }
 
-/// Writable mappings of ordinary memory, in order of address; a line that is none is passed over.
-pub(crate) fn writable(text: &str) -> Vec<Mapping> {
-    text.lines().filter_map(mapping).collect()
+/// Mappings of ordinary memory, in order of address, after those of `before`; a line that is none is passed over.
+pub(crate) fn ordinary(text: &str, before: &[Mapping]) -> Vec<Mapping> {
+    let mut found: Vec<Mapping> = text.lines().filter_map(mapping).collect();
+    for mapping in &mut found {
+        let at = before.partition_point(|b| b.range.end <= mapping.range.start);
+        let mut same = before[at..].iter().take_while(|b| b.range.start < mapping.range.end);
+        mapping.was_writable = mapping.writable || same.any(|b| b.writable);
+    }
+    found
 }
 
 fn mapping(line: &str) -> Option<Mapping> {
@@ -61,13 +77,14 @@ fn mapping(line: &str) -> Option<Mapping> {
     let foreign =
         (name.starts_with("/dev/") && !name.starts_with("/dev/shm/") && !name.starts_with("/dev/zero"))
             || ["[vvar]", "[vvar_vclock]", "[vsyscall]", "[vdso]"].contains(&name);
-    let usable = rights.starts_with("rw") && !foreign && range.start < range.end;
+    let usable = !foreign && range.start < range.end;
+    let writable = rights.starts_with("rw");
     let backed = name.starts_with('/') || rights.ends_with('s');
     let (major, minor) = device.split_once(':')?;
     let device = u64::from_str_radix(major, 16).ok()? << 32 | u64::from_str_radix(minor, 16).ok()?;
     let object = Object { device, number, system_v: name.starts_with("/SYSV") };
     let shared = rights.ends_with('s').then_some((object, offset / PAGE as u64));
-    usable.then_some(Mapping { range, backed, shared })
+    usable.then_some(Mapping { range, writable, was_writable: writable, backed, shared })
 }
 
 /// Where the kernel's own code for user space is: it has a system call instruction.
@@ -82,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_what_a_program_writes() {
+    fn takes_what_a_program_may_have_written() {
         let text = "\
 55d000-55e000 r--p 00000000 08:01 42 /usr/bin/x
 55e000-560000 rw-p 00001000 08:01 42 /usr/bin/x (deleted)
@@ -90,14 +107,28 @@ mod tests {
 700000-710000 rw-s 00003000 00:01 7 /dev/shm/pool
 710000-720000 rw-s 00000000 00:05 9 /dev/dri/card0
 720000-721000 ---p 00000000 00:00 0
+721000-722000 r--s 00000000 00:01 7 /dev/shm/pool
 7ff000-800000 r-xp 00000000 00:00 0 [vdso]
 rubbish
 zz-yy rw-p 0 0 0";
-        let found = writable(text);
-        let starts: Vec<(u64, bool)> = found.iter().map(|m| (m.range.start, m.backed)).collect();
-        assert_eq!(starts, [(0x55e000, true), (0x600000, false), (0x700000, true)]);
+        let found = ordinary(text, &[]);
+        let starts = |of: &dyn Fn(&Mapping) -> bool| -> Vec<u64> {
+            found.iter().filter(|m| of(m)).map(|m| m.range.start).collect()
+        };
+        assert_eq!(starts(&|m| m.writable), [0x55e000, 0x600000, 0x700000]);
+        assert_eq!(starts(&|m| m.writable && m.backed), [0x55e000, 0x700000]);
+        assert_eq!(starts(&|m| !m.is_looked_at()), [0x721000]);
         let shared = |page| mapping_of(&found, page).and_then(|m| m.shared_page(page)).map(|s| s.page);
         assert_eq!([shared(0x702), shared(0x601), shared(0x710)], [Some(5), None, None]);
         assert_eq!(kernel_code(text), Some(0x7ff000..0x800000));
+    }
+
+    #[test]
+    fn what_was_writable_before_is_looked_at_once_more() {
+        let before = ordinary("1000-3000 rw-s 0 0:1 7 /dev/shm/x\n3000-4000 r--s 0 0:1 8 /dev/shm/y", &[]);
+        let now =
+            ordinary("1000-2000 rw-s 0 0:1 7 /dev/shm/x\n2000-4000 r--s 1000 0:1 7 /dev/shm/x", &before);
+        assert_eq!(now.iter().map(Mapping::is_looked_at).collect::<Vec<_>>(), [true, true]);
+        assert!(!now[1].writable && !ordinary("2000-4000 r--s 1000 0:1 7 /x", &now[1..])[0].is_looked_at());
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::accessed::{self, Seen};
 use crate::compare::{PAGE, PageBytes};
+use crate::kernel::{self, Which};
 use crate::maps::{self, Mapping, Object, SharedPage};
 use crate::protect::Protection;
 use crate::shadow::Shadow;
 use crate::shared::Shared;
-use crate::{DirtyPage, Error, Mechanism, Mode, Options, kernel, processes};
+use crate::{DirtyPage, Error, Mechanism, Mode, Options, processes};
 use nix::errno::Errno;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
@@ -142,7 +143,7 @@ impl Member {
     fn read_maps(&mut self) -> Result<(), Error> {
         let path = format!("/proc/{}/maps", self.thread);
         let text = std::fs::read_to_string(&path).map_err(|e| Error(format!("{path}: {e}")))?;
-        self.mappings = maps::writable(&text);
+        self.mappings = maps::ordinary(&text, &self.mappings);
         Ok(())
     }
 
@@ -150,16 +151,15 @@ impl Member {
     fn find(&mut self) -> Result<Vec<Range<u64>>, Error> {
         self.read_maps()?;
         let mut found = Vec::new();
-        match &mut self.protection {
+        match &self.protection {
             Some(protection) => {
                 let gone = |e| Error::at("the target's memory", e);
-                protection.cover(&self.mappings).map_err(gone)?;
-                for mapping in &self.mappings {
-                    protection.take(&self.pagemap, mapping, &mut found);
+                for mapping in self.mappings.iter().filter(|m| m.is_looked_at()) {
+                    protection.take(&self.pagemap, mapping, &mut found).map_err(gone)?;
                 }
             }
             None => {
-                for mapping in &self.mappings {
+                for mapping in self.mappings.iter().filter(|m| m.is_looked_at()) {
                     resident(&self.pagemap, mapping, &mut found);
                 }
             }
@@ -174,8 +174,10 @@ impl Member {
     /// What is copied at first. A page of a file that was never touched holds the file's bytes: such mappings are copied
     /// whole, without what another process has shown already.
     fn first(&self, mut found: Vec<Range<u64>>, shared: &Shared) -> Vec<Range<u64>> {
-        found.retain(|r| !self.mappings.iter().any(|m| m.backed && m.range.contains(&r.start)));
-        for mapping in self.mappings.iter().filter(|m| m.backed) {
+        let is_whole = |m: &Mapping| m.backed && m.writable;
+        let mapping = |r: &Range<u64>| maps::mapping_of(&self.mappings, r.start / PAGE as u64);
+        found.retain(|r| !mapping(r).is_some_and(is_whole));
+        for mapping in self.mappings.iter().filter(|m| is_whole(m)) {
             let is_new = |page| mapping.shared_page(page).is_none_or(|s| !shared.is_known(s));
             found.extend(runs(&mapping.range, is_new));
         }
@@ -196,11 +198,16 @@ impl Member {
                 }
                 let into = self.copied.bytes[from..from + pages].as_flattened_mut();
                 let remote = RemoteIoVec { base: at as usize, len: into.len() };
-                let read = match process_vm_readv(self.thread, &mut [IoSliceMut::new(into)], &[remote]) {
+                let mut read = match process_vm_readv(self.thread, &mut [IoSliceMut::new(into)], &[remote]) {
                     Ok(bytes) => bytes / PAGE,
                     Err(Errno::EFAULT) => 0,
                     Err(e) => return Err(Error::at("the target's memory cannot be read", e)),
                 };
+                if read < pages {
+                    // The program itself may not read it any more.
+                    let rest = &mut into[read * PAGE..];
+                    read += read_forbidden(self.thread, rest, at + (read * PAGE) as u64) / PAGE;
+                }
                 self.copied.pages.extend((0..read as u64).map(|p| at / PAGE as u64 + p));
                 at += (read * PAGE) as u64;
                 if read < pages {
@@ -309,7 +316,8 @@ impl Member {
         self.shadow.retain(|page| maps::mapping_of(mappings, page).is_some());
         self.part.process = self.pid.as_raw();
         self.part.name = processes::name_of(self.pid.as_raw());
-        self.part.tracked_bytes = mappings.iter().map(|m| m.range.end - m.range.start).sum();
+        let tracked = mappings.iter().filter(|m| m.was_writable);
+        self.part.tracked_bytes = tracked.map(|m| m.range.end - m.range.start).sum();
         std::mem::take(&mut self.part)
     }
 
@@ -317,6 +325,12 @@ impl Member {
     pub(crate) fn objects(&self) -> impl Iterator<Item = Object> + '_ {
         self.mappings.iter().filter_map(|m| Some(m.shared?.0))
     }
+}
+
+/// Reads what a tracer may read though the program may not (`mprotect` with `PROT_NONE`); how many bytes.
+fn read_forbidden(thread: Pid, into: &mut [u8], at: u64) -> usize {
+    let memory = File::open(format!("/proc/{thread}/mem"));
+    memory.and_then(|memory| memory.read_at(into, at)).unwrap_or(0)
 }
 
 /// Stretches of `range` whose pages are all wanted.
@@ -341,12 +355,26 @@ fn pieces(ranges: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> + '_ {
     ranges.iter().flat_map(|r| r.clone().step_by(PIECE).map(|at| at..r.end.min(at + PIECE as u64)))
 }
 
-/// Adds the pages of a mapping that are in memory or swapped out: a file's are all, an anonymous one's others are zeros.
+/// Adds the pages of a mapping that may hold what the process has written: all of a shared one. Of another, those in memory
+/// or swapped out that are not a file's; its other pages are zeros, or the file's.
 fn resident(pagemap: &File, mapping: &Mapping, found: &mut Vec<Range<u64>>) {
-    if mapping.backed {
+    if mapping.shared.is_some() {
         found.push(mapping.range.clone());
         return;
     }
+    let kept = found.len();
+    if kernel::list(pagemap, mapping.range.clone(), Which::Own, found).is_ok() {
+        return;
+    }
+    found.truncate(kept);
+    // A kernel that does not list them is asked about each: too long for all that is reserved and was never written.
+    if mapping.was_writable {
+        own(pagemap, mapping, found);
+    }
+}
+
+fn own(pagemap: &File, mapping: &Mapping, found: &mut Vec<Range<u64>>) {
+    const IS_OF_FILE: u64 = 1 << 61;
     const AT_ONCE: usize = 1 << 16;
     let mut entries = vec![0; 8 * AT_ONCE];
     let (mut page, end) = (mapping.range.start / PAGE as u64, mapping.range.end / PAGE as u64);
@@ -357,7 +385,8 @@ fn resident(pagemap: &File, mapping: &Mapping, found: &mut Vec<Range<u64>>) {
             return;
         }
         for entry in entries[..read * 8].as_chunks::<8>().0 {
-            if u64::from_le_bytes(*entry) >> 62 != 0 {
+            let entry = u64::from_le_bytes(*entry);
+            if entry >> 62 != 0 && entry & IS_OF_FILE == 0 {
                 add(found, page);
             }
             page += 1;

@@ -1,12 +1,11 @@
 //! Asynchronous write-protection of another process's memory: the kernel notes which pages are written.
 
 use crate::inject::userfaultfd;
-use crate::kernel;
+use crate::kernel::{self, Which};
 use crate::maps::Mapping;
 use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::Pid;
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -14,12 +13,10 @@ use std::os::fd::OwnedFd;
 /// The kernel's notes on one address space. Dropping it takes every protection away.
 pub(crate) struct Protection {
     faults: OwnedFd,
-    /// Mappings whose writes cannot be noted: they are compared whole.
-    refused: BTreeSet<u64>,
 }
 
 impl Protection {
-    /// Over the stopped process `pid`, with nothing protected yet.
+    /// Over the stopped process of thread `pid`, with nothing protected yet.
     ///
     /// # Errors
     /// When the kernel lacks the facility, or the process may not have it.
@@ -28,31 +25,41 @@ impl Protection {
         let open = |flags| userfaultfd(pid, flags);
         let faults = open(libc::O_CLOEXEC).or_else(|_| open(libc::O_CLOEXEC | 1))?;
         kernel::ask_asynchronous(&faults)?;
-        Ok(Protection { faults, refused: BTreeSet::new() })
+        Ok(Protection { faults })
     }
 
-    /// Notes writes of these mappings, old ones again: a mapping may have grown.
+    /// Adds the pages of `mapping` that were written since the last call, and protects them again. Of a mapping that is new
+    /// they are those that are there.
     ///
     /// # Errors
     /// `ESRCH` when the address space is gone.
-    pub(crate) fn cover(&mut self, mappings: &[Mapping]) -> Result<(), Errno> {
-        for mapping in mappings {
-            match kernel::register(&self.faults, &mapping.range) {
-                Ok(()) => _ = self.refused.remove(&mapping.range.start),
-                Err(Errno::ESRCH) => return Err(Errno::ESRCH),
-                Err(_) => _ = self.refused.insert(mapping.range.start),
-            }
+    pub(crate) fn take(
+        &self,
+        pagemap: &File,
+        mapping: &Mapping,
+        found: &mut Vec<Range<u64>>,
+    ) -> Result<(), Errno> {
+        let kept = found.len();
+        let (own, all) = (mapping.shared.is_none(), mapping.range.clone());
+        let which = if own { Which::OwnWritten } else { Which::Written };
+        let mut take = |which| {
+            found.truncate(kept);
+            kernel::list(pagemap, all.clone(), which, found)
+        };
+        if take(which).is_ok() {
+            return Ok(());
+        }
+        let registered = kernel::register(&self.faults, &mapping.range);
+        if registered == Err(Errno::ESRCH) {
+            return registered;
+        }
+        let is_noted = registered.is_ok() && take(which).is_ok();
+        // Where writes cannot be noted, whatever may have been written is compared.
+        let is_listed = is_noted || (own && take(Which::Own).is_ok());
+        if !is_listed {
+            found.truncate(kept);
+            found.extend(mapping.was_writable.then_some(all));
         }
         Ok(())
-    }
-
-    /// Adds the pages of `mapping` that were written since the last call, and protects them again.
-    pub(crate) fn take(&self, pagemap: &File, mapping: &Mapping, found: &mut Vec<Range<u64>>) {
-        let kept = found.len();
-        let refused = self.refused.contains(&mapping.range.start);
-        if refused || kernel::take_written(pagemap, mapping.range.clone(), found).is_err() {
-            found.truncate(kept);
-            found.push(mapping.range.clone());
-        }
     }
 }
