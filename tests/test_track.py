@@ -230,6 +230,11 @@ def test_pages_count_that_are_made_read_only_once_written(cli: Cli, mechanism: s
     assert in_one_window(cli, "rnxs", mechanism).height == 200
 
 
+@pytest.mark.parametrize(("steps", "pages"), [("m", 50), ("f", 100)])
+def test_memory_that_moves_is_compared_with_what_it_held(cli: Cli, steps: str, pages: int) -> None:
+    assert in_one_window(cli, steps, "scan").height == pages
+
+
 def test_what_cannot_be_tracked_is_refused(cli: Cli) -> None:
     assert "there is none" in cli.refuses("track", 999_999_999)
     assert "no-such-program" in cli.refuses("track", "--", "./no-such-program")
@@ -533,8 +538,7 @@ def of_ends(cli: Cli) -> pl.DataFrame:
     return pl.read_parquet(cli.folder / "t.parquet").filter((pl.col("lines") == 1 << 7 | 1 << 33) & (pl.col("bytes") == 5))
 
 
-@pytest.mark.parametrize("options", [(), ("--children",), ("--mechanism", "read")])
-@pytest.mark.parametrize("how", ["outlived", "replaced"])
+@pytest.mark.parametrize(("how", "options"), [("outlived", ()), ("outlived", ("--children",)), ("outlived", ("--mechanism", "read")), ("replaced", ("--children",))])
 def test_a_process_is_tracked_until_its_last_thread_ends(cli: Cli, how: str, options: tuple[str, ...]) -> None:
     # Its first thread ends and another goes on, or another replaces the program.
     words = ["track", *options, "--interval", 600, "--out", "t.parquet", "--quiet", "--", compiled(cli, "ends"), how]

@@ -21,6 +21,7 @@ const PAGE_IS_SWAPPED: u64 = 1 << 4;
 const PM_SCAN_WP_MATCHING: u64 = 1 << 0;
 const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
 const UFFD_API: u64 = 0xAA;
+const UFFD_FEATURE_EVENT_REMAP: u64 = 1 << 2;
 const UFFD_FEATURE_WP_UNPOPULATED: u64 = 1 << 13;
 const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
 const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
@@ -143,15 +144,71 @@ pub(crate) fn list(
     Ok(())
 }
 
-/// Tells a new userfaultfd that the kernel itself resolves write-protection faults.
+/// Tells a new userfaultfd that the kernel itself resolves write-protection faults; and, where asked for, that it tells
+/// moves, for which whoever moves memory waits.
 ///
 /// # Errors
 /// `EINVAL` where the kernel cannot.
-pub(crate) fn ask_asynchronous(faults: &OwnedFd) -> Result<(), Errno> {
-    let features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED;
+pub(crate) fn ask_asynchronous(faults: &OwnedFd, tells_moves: bool) -> Result<(), Errno> {
+    let moves = if tells_moves { UFFD_FEATURE_EVENT_REMAP } else { 0 };
+    let features = UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_UNPOPULATED | moves;
     let mut argument = FaultApi { api: UFFD_API, features, ioctls: 0 };
     // SAFETY: the structure is the one that this request reads and writes.
     unsafe { fault_api(faults.as_raw_fd(), &raw mut argument) }.map(|_| ())
+}
+
+/// By which one thread tells another to end.
+///
+/// # Errors
+/// As `eventfd(2)`.
+pub(crate) fn bell() -> Result<OwnedFd, Errno> {
+    // SAFETY: plain integers in, a new descriptor that nobody else owns out.
+    unsafe { Errno::result(libc::eventfd(0, libc::EFD_CLOEXEC)).map(|fd| OwnedFd::from_raw_fd(fd)) }
+}
+
+/// Tells whoever waits for it.
+pub(crate) fn ring(bell: &OwnedFd) {
+    let one = 1u64;
+    // SAFETY: the kernel reads eight bytes of a variable of this function.
+    _ = unsafe { libc::write(bell.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+}
+
+/// Waits until a userfaultfd tells something: whether it does before `end` rings.
+pub(crate) fn is_told(faults: &OwnedFd, end: &OwnedFd) -> bool {
+    let asked = |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut both = [asked(faults), asked(end)];
+    // SAFETY: the array is a variable of this function, and has two entries.
+    let done = Errno::result(unsafe { libc::poll(both.as_mut_ptr(), 2, -1) });
+    match done {
+        Ok(_) => both[1].revents == 0 && both[0].revents & (libc::POLLERR | libc::POLLNVAL) == 0,
+        Err(e) => e == Errno::EINTR,
+    }
+}
+
+/// Memory that a program has moved: pages from one address on are at another now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Move {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The next move that a userfaultfd tells, which does not block; none where there is none.
+pub(crate) fn next_move(faults: &OwnedFd) -> Option<Move> {
+    const EVENT_REMAP: u64 = 0x14;
+    // `struct uffd_msg`: the event in a byte, then what it is about.
+    let mut message = [0u64; 4];
+    let size = size_of_val(&message);
+    loop {
+        // SAFETY: the kernel writes at most one message of this size to a variable of this function.
+        let read = unsafe { libc::read(faults.as_raw_fd(), message.as_mut_ptr().cast(), size) };
+        if read != size as isize {
+            return None;
+        }
+        if message[0] & 0xFF == EVENT_REMAP {
+            return Some(Move { from: message[1], to: message[2], bytes: message[3] });
+        }
+    }
 }
 
 /// Writes to `range` are noted from now on.

@@ -25,6 +25,7 @@ mod inject;
 mod kernel;
 mod maps;
 mod member;
+mod moves;
 mod processes;
 mod protect;
 mod save;

@@ -2,7 +2,7 @@
 
 use crate::accessed::{self, Seen};
 use crate::compare::{PAGE, PageBytes};
-use crate::kernel::{self, Which};
+use crate::kernel::{self, Move, Which};
 use crate::maps::{self, Mapping, Object, SharedPage};
 use crate::protect::Protection;
 use crate::shadow::Shadow;
@@ -117,7 +117,7 @@ impl Member {
 
     fn protect(&mut self, insists: bool) -> Result<(), Error> {
         let lacks = if kernel::has_scan(&self.pagemap) {
-            match Protection::new(self.thread) {
+            match Protection::new(self.thread, self.mode == Mode::Lines) {
                 Ok(protection) => {
                     self.protection = Some(protection);
                     return Ok(());
@@ -249,10 +249,20 @@ impl Member {
         Ok(())
     }
 
+    /// Memory that was moved within the window is compared with what it held at its old place.
+    fn follow_moves(&mut self) {
+        let page = PAGE as u64;
+        for Move { from, to, bytes } in self.protection.iter().flat_map(Protection::moves) {
+            let (old, new) = (from / page..(from + bytes) / page, to / page..(to + bytes) / page);
+            self.shadow.rename(old, new, |at| at - from / page + to / page);
+        }
+    }
+
     fn look_for_changes(&mut self, ends: bool, shared: &mut Shared) -> Result<(), Error> {
         if self.mode == Mode::Nothing {
             return Ok(());
         }
+        self.follow_moves();
         let protecting = Instant::now();
         let found = self.find()?;
         self.part.protecting = protecting.elapsed();

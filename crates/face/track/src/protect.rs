@@ -1,31 +1,43 @@
 //! Asynchronous write-protection of another process's memory: the kernel notes which pages are written.
 
 use crate::inject::userfaultfd;
-use crate::kernel::{self, Which};
+use crate::kernel::{self, Move, Which};
 use crate::maps::Mapping;
+use crate::moves::Moves;
 use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::Pid;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// The kernel's notes on one address space. Dropping it takes every protection away.
 pub(crate) struct Protection {
-    faults: OwnedFd,
+    faults: Arc<OwnedFd>,
+    /// None where moved memory is not followed.
+    moves: Option<Moves>,
 }
 
 impl Protection {
-    /// Over the stopped process of thread `pid`, with nothing protected yet.
+    /// Over the stopped process of thread `pid`, with nothing protected yet; with `moves`, memory that it moves is followed.
     ///
     /// # Errors
     /// When the kernel lacks the facility, or the process may not have it.
-    pub(crate) fn new(pid: Pid) -> Result<Protection, Errno> {
+    pub(crate) fn new(pid: Pid, moves: bool) -> Result<Protection, Errno> {
+        const FLAGS: i32 = libc::O_CLOEXEC | libc::O_NONBLOCK;
         // 1: faults of user code alone, which needs no privilege; faults that are noted are no such faults.
         let open = |flags| userfaultfd(pid, flags);
-        let faults = open(libc::O_CLOEXEC).or_else(|_| open(libc::O_CLOEXEC | 1))?;
-        kernel::ask_asynchronous(&faults)?;
-        Ok(Protection { faults })
+        let faults = open(FLAGS).or_else(|_| open(FLAGS | 1))?;
+        kernel::ask_asynchronous(&faults, moves)?;
+        let faults = Arc::new(faults);
+        let moves = if moves { Some(Moves::new(&faults)?) } else { None };
+        Ok(Protection { faults, moves })
+    }
+
+    /// Where the program has moved memory since the last call, in order.
+    pub(crate) fn moves(&self) -> Vec<Move> {
+        self.moves.as_ref().map(Moves::take).unwrap_or_default()
     }
 
     /// Adds the pages of `mapping` that were written since the last call, and protects them again. Of a mapping that is new

@@ -2,6 +2,7 @@
 
 use crate::compare::{PAGE, PageBytes, page_difference};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 const CHUNK: usize = 1024;
 
@@ -58,6 +59,19 @@ impl<K: Copy + Ord> Shadow<K> {
         Some(changed)
     }
 
+    fn taken(&mut self, range: Range<K>) -> Vec<(K, u32)> {
+        let pages: Vec<K> = self.places.range(range).map(|(page, _)| *page).collect();
+        pages.into_iter().filter_map(|page| Some((page, self.places.remove(&page)?))).collect()
+    }
+
+    /// The pages of `old` are in `new` now, each at its `name`; what was there is forgotten.
+    pub(crate) fn rename(&mut self, old: Range<K>, new: Range<K>, name: impl Fn(K) -> K) {
+        let over = self.taken(new).into_iter().map(|(_, place)| place);
+        self.free.extend(over);
+        let moved = self.taken(old).into_iter().map(|(page, place)| (name(page), place));
+        self.places.extend(moved);
+    }
+
     /// Forgets the other pages.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
         let gone: Vec<K> = self.places.keys().copied().filter(|page| !is_kept(*page)).collect();
@@ -82,5 +96,19 @@ mod tests {
         assert_eq!(shadow.update(5, &bytes), None);
         shadow.retain(|page| page != 5);
         assert_eq!(shadow.update(5, &bytes), Some((2, 1)));
+    }
+
+    #[test]
+    fn moves_pages_over_others() {
+        let mut shadow = Shadow::default();
+        for page in 1..=6u8 {
+            shadow.set(u64::from(page), &[page; PAGE]);
+        }
+        shadow.rename(1..3, 4..6, |page| page + 3);
+        let known: Vec<u64> = (0..9).filter(|page| shadow.has(*page)).collect();
+        assert_eq!(known, [3, 4, 5, 6]);
+        assert_eq!(shadow.update(4, &[1; PAGE]), None);
+        assert_eq!(shadow.update(5, &[2; PAGE]), None);
+        assert_eq!(shadow.update(1, &[0; PAGE]), None, "where it was there is nothing");
     }
 }
