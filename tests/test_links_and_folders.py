@@ -44,6 +44,10 @@ int main(int count, char **words) {
         if (mkdir("M", 0755) || mkdir("M/new", 0755) || mkdir("M/cur", 0755) || put("top", 1)) return 1;
         return put("M/new/1", 1) || folder("M/new");
     }
+    if (!strcmp(word, "marker")) {
+        if (put("data", sync) || folder(".") || close(open("done", O_RDWR | O_CREAT, 0644))) return 1;
+        return folder(".");
+    }
     if (!strcmp(word, "late")) return rename("x", "y") || put("y/old", 1) || folder(".");
     if (!strcmp(word, "read")) {
         volatile char *zone = mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/usr/share/zoneinfo/UTC", O_RDONLY), 0);
@@ -137,6 +141,14 @@ def test_links_that_exchange_their_names_are_not_judged(program: Cli) -> None:
         record(program, "swap", *words)
         done = crash(program, "grep -q contents {folder}/one")
         assert done.returncode == 2 and "two files exchanged their names" in done.stderr
+
+
+def test_a_file_with_nothing_in_it_is_there(program: Cli) -> None:
+    check = "test ! -e {folder}/done || grep -q contents {image}"
+    record(program, "marker")
+    assert (done := crash(program, f"{check}; {check}")).returncode == 0, done.stderr
+    record(program, "marker", "without a sync")
+    assert crash(program, check).returncode == 1
 
 
 def test_empty_folders_come_with_beside_and_are_named_without(program: Cli) -> None:

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trace::names::{path_of, shown_path};
-use trace::space::{Layout, Placed, is_memory};
+use trace::space::{Layout, is_memory};
 use trace::{About, Recording};
 
 /// Threads that a machine can run.
@@ -288,8 +288,9 @@ impl<'a> Recorded<'a> {
         let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
         let changed = facts.changed();
         let near = names_of(about, &facts, &layout, &changed, std::iter::empty());
-        let is_far = |f: &&Placed| !changed.contains(&f.number) && !is_memory(f.number) && !near.has(&f.path);
-        let far: BTreeSet<u32> = layout.files().iter().filter(is_far).map(|f| f.number).collect();
+        let is_far =
+            |(n, f): &(&u32, &trace::File)| !changed.contains(n) && !is_memory(**n) && !near.has(&f.path);
+        let far: BTreeSet<u32> = about.files.iter().filter(is_far).map(|(number, _)| *number).collect();
         let beside = args.beside.as_ref().map(|folder| crash_beside::all(folder, &recorded(about, &far)));
         let beside: Arc<[Beside]> = beside.transpose()?.unwrap_or_default().into();
         let names = names_of(about, &facts, &layout, &changed, beside.iter().map(|b| b.path.clone()));

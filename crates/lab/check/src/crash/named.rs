@@ -1,7 +1,8 @@
 //! Names and sizes of a recording's files at any moment of it.
 
 use super::files::{FileState, What, moved};
-use trace::space::{Layout, file_of, is_memory};
+use std::collections::BTreeSet;
+use trace::space::{Layout, Placed, file_of, is_memory};
 use trace::{About, Call, Kind, Record};
 
 /// A call of a thread.
@@ -58,8 +59,7 @@ impl Named {
     /// The files of `layout` when each thread `t` has done its first `passed[t]` records; all of them where `passed` is
     /// none. Addresses are those of the layout.
     pub fn files(&self, about: &About, layout: &Layout, passed: Option<&[u64]>) -> Vec<FileState> {
-        let mut files: Vec<FileState> = layout.files().iter().map(|f| self.first(about, f)).collect();
-        files.sort_by_key(|f| f.number);
+        let mut files = self.found(about, layout);
         for change in &self.changes {
             let done = passed.is_none_or(|p| p.get(change.thread as usize).is_some_and(|n| change.nth <= *n));
             if done {
@@ -92,31 +92,44 @@ impl Named {
         })
     }
 
-    /// The files that have a name at some time: one that is saved by renaming is another each time.
+    /// The files that have a name at some time, by number: one that is saved by renaming is another each time.
     pub fn bearers(&self, about: &About, layout: &Layout, name: &str) -> Vec<u32> {
-        let first: Vec<FileState> = layout.files().iter().map(|f| self.first(about, f)).collect();
-        self.bearers_until(self.changes.len(), &first, name)
-    }
-
-    /// The same, before the change of that index: in a folder that is renamed, what had the name there has it here.
-    fn bearers_until(&self, end: usize, first: &[FileState], name: &str) -> Vec<u32> {
-        let at_first = first.iter().filter(|f| f.names.iter().any(|n| n == name)).map(|f| f.number);
-        let mut all: Vec<u32> = at_first.collect();
-        for (index, change) in self.changes[..end].iter().enumerate() {
+        // From the end on: in a folder that is renamed, what had the name there before has it here.
+        let mut names = BTreeSet::from([name.to_string()]);
+        let mut all = BTreeSet::new();
+        for change in self.changes.iter().rev() {
             match &change.what {
                 What::Rename(from, to) if to.ends_with('/') => {
-                    let before = moved(name, to, from);
-                    all.extend(before.iter().flat_map(|name| self.bearers_until(index, first, name)));
+                    let before: Vec<String> = names.iter().filter_map(|name| moved(name, to, from)).collect();
+                    names.extend(before);
                 }
-                What::Link(to) | What::Rename(_, to) if to == name => all.push(change.file),
+                What::Link(to) | What::Rename(_, to) if names.contains(to) => _ = all.insert(change.file),
                 What::Link(_) | What::Rename(..) | What::Unlink(_) | What::Size(_) | What::AtLeast(_) => {}
             }
         }
-        all
+        let first = self.found(about, layout).into_iter();
+        all.extend(first.filter(|f| f.names.iter().any(|n| names.contains(n))).map(|f| f.number));
+        all.into_iter().collect()
+    }
+
+    /// All files as the program found them, by number and by place. One that never has anything in it, such as a marker, has no
+    /// room of its own: it is where the next one begins.
+    fn found(&self, about: &About, layout: &Layout) -> Vec<FileState> {
+        let placed = layout.files();
+        let empty = about.files.iter().filter(|(number, _)| layout.file(**number).is_none());
+        let empty = empty.map(|(number, file)| {
+            let next = placed.partition_point(|f| f.number < *number);
+            let base = placed.get(next).map_or(layout.end(), |f| f.base);
+            Placed { number: *number, path: file.path.clone(), base, bytes: 0 }
+        });
+        let all = placed.iter().cloned().chain(empty);
+        let mut files: Vec<FileState> = all.map(|f| self.first(about, &f)).collect();
+        files.sort_by_key(|f| f.number);
+        files
     }
 
     /// As the program found it.
-    fn first(&self, about: &About, placed: &trace::space::Placed) -> FileState {
+    fn first(&self, about: &About, placed: &Placed) -> FileState {
         let (number, base, path) = (placed.number, placed.base, placed.path.clone());
         let size = match about.files.get(&number) {
             Some(file) if !is_memory(number) => file.bytes,
@@ -199,6 +212,12 @@ mod tests {
         assert_eq!(at(&[3]), ["/d/y/f", "/d/xy", "/d/l"]);
         let bearers = |name| named.bearers(&trace.about, &layout, name);
         assert_eq!((bearers("/d/y/f"), bearers("/d/y/g"), bearers("/d/l")), (vec![1], vec![], vec![3]));
+        // A folder that goes there and back, again and again, has few names.
+        let mut often = named.clone();
+        let [there, mut back] = [&named.changes[1], &named.changes[1]].map(Change::clone);
+        back.what = What::Rename("/d/y/".into(), "/d/x/".into());
+        often.changes.extend([back, there].into_iter().cycle().take(200));
+        assert_eq!(often.bearers(&trace.about, &layout, "/d/y/f"), [1]);
         assert!(named.changed().eq([3, 1]));
     }
 
