@@ -4,9 +4,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// How often processes are looked for: each time finds those that the ones found before had started meanwhile.
+/// How often processes are looked for: each time finds those that the ones found before had started meanwhile, or that have become
+/// another program.
 const LOOKS: usize = 8;
+
+/// Between two looks, where a process was becoming another program.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a check's processes are known by: they were started with `setting` in their environment, or work in `folder`, as a server does
 /// that has written its name over its environment.
@@ -20,23 +25,33 @@ impl Known {
     /// Ends every such process that is younger than `parent`. Cost: a folder's names, and two files of each younger process.
     pub(crate) fn end_all(&self, parent: Pid) {
         for _ in 0..LOOKS {
-            let mut found = false;
-            for pid in younger(parent).filter(|pid| self.is_of(*pid)) {
-                found |= kill(pid, Signal::SIGKILL).is_ok();
+            let (mut found, mut unknown) = (false, false);
+            for pid in younger(parent) {
+                match self.is_of(pid) {
+                    Some(true) => found |= kill(pid, Signal::SIGKILL).is_ok(),
+                    Some(false) => {}
+                    None => unknown = true,
+                }
             }
-            if !found {
+            if unknown {
+                std::thread::sleep(PAUSE);
+            } else if !found {
                 return;
             }
         }
     }
 
-    /// Of other users' processes neither can be read.
-    fn is_of(&self, pid: Pid) -> bool {
+    /// None of one that is becoming another program, whose environment cannot be seen then. Of other users' processes nothing can be
+    /// read, and the kernel's own have no program.
+    fn is_of(&self, pid: Pid) -> Option<bool> {
         let process = Path::new("/proc").join(pid.to_string());
-        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|one| one == self.setting)
+        let environment = std::fs::read(process.join("environ")).ok();
+        let is_hidden = environment.as_ref().is_some_and(Vec::is_empty);
+        let is_of = environment.unwrap_or_default().split(|byte| *byte == 0).any(|one| one == self.setting)
             || std::fs::read_link(process.join("cwd"))
-                .is_ok_and(|works_in| works_in.starts_with(&self.folder))
+                .is_ok_and(|works_in| works_in.starts_with(&self.folder));
+        let may_be = is_hidden && std::fs::read_link(process.join("exe")).is_ok();
+        if is_of || !may_be { Some(is_of) } else { None }
     }
 }
 
