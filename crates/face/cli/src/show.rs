@@ -183,9 +183,7 @@ fn system(key: &str) -> String {
 /// Every parameter of machines and workloads, once.
 pub(crate) fn all_keys() -> Vec<&'static Param> {
     let mut all: Vec<&'static Param> = Vec::new();
-    let workloads = WORKLOADS.iter().map(|w| w.params).chain(PAGE_WORKLOADS.iter().map(|w| w.params));
-    let workloads = workloads.chain(SHARED_WORKLOADS.iter().map(|w| w.params)).flatten();
-    for param in MACHINE.iter().chain(workloads) {
+    for param in MACHINE.iter().chain(workloads::all_params()) {
         if all.iter().all(|known| known.key != param.key) {
             all.push(param);
         }

@@ -55,10 +55,7 @@ impl Column {
 }
 
 fn params() -> impl Iterator<Item = &'static Param> {
-    let lines = workloads::WORKLOADS.iter().map(|w| w.params);
-    let pages = workloads::PAGE_WORKLOADS.iter().map(|w| w.params);
-    let hosts = workloads::SHARED_WORKLOADS.iter().map(|w| w.params);
-    MACHINE.iter().chain(lines.chain(pages).chain(hosts).chain([trace::REPLAY_PARAMS]).flatten())
+    MACHINE.iter().chain(workloads::all_params()).chain(trace::REPLAY_PARAMS)
 }
 
 /// The key of all memories of which this is one memory's: `memory.0.pm.read_ns` is `memory.pm.read_ns`.

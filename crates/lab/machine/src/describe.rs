@@ -527,10 +527,7 @@ const SUGGESTED: usize = 3;
 
 /// The keys that `--set` knows.
 fn settable() -> impl Iterator<Item = &'static str> {
-    let lines = workloads::WORKLOADS.iter().map(|w| w.params);
-    let pages = workloads::PAGE_WORKLOADS.iter().map(|w| w.params);
-    let hosts = workloads::SHARED_WORKLOADS.iter().map(|w| w.params);
-    MACHINE.iter().chain(lines.chain(pages).chain(hosts).flatten()).map(|p| p.key)
+    MACHINE.iter().chain(workloads::all_params()).map(|p| p.key)
 }
 
 fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigError {

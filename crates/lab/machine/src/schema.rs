@@ -58,11 +58,8 @@ fn memory_of_list(properties: &Map<String, Value>) -> Value {
 
 /// The schema of every workload's parameters, by name without `workload.`; where workloads differ, all that one accepts.
 pub fn workloads() -> Value {
-    let tables = workloads::WORKLOADS.iter().map(|w| w.params);
-    let tables = tables.chain(workloads::PAGE_WORKLOADS.iter().map(|w| w.params));
-    let tables = tables.chain(workloads::SHARED_WORKLOADS.iter().map(|w| w.params));
     let mut properties: Map<String, Value> = Map::new();
-    for param in tables.chain([trace::REPLAY_PARAMS]).flatten() {
+    for param in workloads::all_params().chain(trace::REPLAY_PARAMS) {
         let name = param.key.strip_prefix("workload.").unwrap_or(param.key);
         let one = property(param);
         let Value::Object(known) = properties.entry(name).or_insert_with(|| json!({"anyOf": []})) else {

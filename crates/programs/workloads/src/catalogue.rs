@@ -1,7 +1,10 @@
 //! Every workload, a line each.
 
+use crate::page_programs::PAGE_WORKLOADS;
+use crate::shared::SHARED_WORKLOADS;
 use crate::workload::Workload;
 use crate::{stores, structures as s};
+use protocol::Param;
 
 /// All workloads.
 // No constant: programs that one names would be compiled again in every crate that reads it.
@@ -50,4 +53,12 @@ pub static WORKLOADS: &[Workload] = &[
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static Workload> {
     WORKLOADS.iter().find(|w| w.name == name)
+}
+
+/// The parameters of every workload, of lines, pages and hosts; what several have stands there as often.
+pub fn all_params() -> impl Iterator<Item = &'static Param> {
+    let lines = WORKLOADS.iter().map(|w| w.params);
+    let pages = PAGE_WORKLOADS.iter().map(|w| w.params);
+    let hosts = SHARED_WORKLOADS.iter().map(|w| w.params);
+    lines.chain(pages).chain(hosts).flatten()
 }
