@@ -1,6 +1,5 @@
 /* A folder is made ready under another name, and published by a rename, when one of its files is not durable. Loses everywhere. */
-#include "truth.h"
-#include <libgen.h>
+#include "published.h"
 
 static void write_new(const char *folder, const char *name, uint64_t n, int durable) {
     char path[600];
@@ -11,11 +10,6 @@ static void write_new(const char *folder, const char *name, uint64_t n, int dura
     need(write(fd, words, sizeof words) == sizeof words, "write"); /* LOST */
     need(!durable || !fsync(fd), "fsync");
     close(fd);
-}
-
-static void sync_folder(const char *path) {
-    int fd = open(path, O_RDONLY | O_DIRECTORY);
-    need(fd >= 0 && !fsync(fd) && !close(fd), "folder");
 }
 
 static void work(const char *file) {
@@ -29,18 +23,6 @@ static void work(const char *file) {
     need(!rename(new, file), "rename");
     sync_folder(dirname(folder));
     coreplane_mark_here(1);
-}
-
-/* All of the folder is there, or nothing. */
-static void check(const char *file, uint64_t acknowledged) {
-    char index[600], data[600];
-    snprintf(index, sizeof index, "%s/index", file);
-    snprintf(data, sizeof data, "%s/data", file);
-    int there = !access(index, F_OK);
-    if (there != !access(data, F_OK)) lost("only one of two files is there");
-    if (!there && acknowledged) lost("what was acknowledged is not there");
-    const uint64_t *first = found(index, 16), *second = found(data, 16);
-    if (there && (first[1] != ~first[0] || second[1] != ~second[0])) lost("a file is not whole");
 }
 
 PROGRAM
