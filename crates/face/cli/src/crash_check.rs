@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_that_is_nearly_one_is_no_text_of_the_check() {
+    fn a_word_that_is_nearly_acknowledged_is_told_from_other_braces() {
         assert_eq!(misspelt("./c {image} {acknoledged}"), Some("acknoledged"));
         assert_eq!(misspelt("./c {image} {Acknowledge}"), Some("Acknowledge"));
         for right in [

@@ -112,22 +112,16 @@ impl Facts {
             reader.follow(&record);
         }
         let Reader { mut facts, .. } = reader;
-        let gap = |d: &trace::Differs| Gap {
-            kind: GapKind::Differs,
-            file: Some(d.file),
-            bytes: (d.offset, d.bytes),
-            what: String::new(),
-            site: String::new(),
-        };
-        facts.gaps.extend(about.differs.iter().map(gap));
-        let elsewhere = |file: u32| Gap {
-            kind: GapKind::Elsewhere,
+        let gap = |kind, file, bytes| Gap {
+            kind,
             file: Some(file),
-            bytes: (0, 0),
+            bytes,
             what: String::new(),
             site: String::new(),
         };
-        facts.gaps.extend(about.files_elsewhere().map(elsewhere));
+        let differs = about.differs.iter().map(|d| gap(GapKind::Differs, d.file, (d.offset, d.bytes)));
+        let elsewhere = about.files_elsewhere().map(|file| gap(GapKind::Elsewhere, file, (0, 0)));
+        facts.gaps.extend(differs.chain(elsewhere));
         facts
     }
 

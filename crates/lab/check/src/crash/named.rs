@@ -151,24 +151,17 @@ mod tests {
     use trace::space::{Extents, file_address};
     use trace::{File, Trace};
 
+    fn record(kind: Kind, address: u64, value: u64) -> Record {
+        Record { address, value, stamp: 0, location: 0, instructions: 0, thread: 0, kind, size: 8 }
+    }
+
     /// SQLite's way: a journal is made, written, and goes when its transaction is done; a file takes another's name.
     fn program() -> Trace {
         let mut trace = Trace::default();
         let file = |path: &str, bytes| File { identity: String::new(), path: path.into(), bytes };
         trace.about.files = BTreeMap::from([(0, file("/d/db", 4096)), (1, file("/d/journal", 0))]);
         trace.about.names = BTreeMap::from([(5, "/d/journal".into()), (6, "/d/new".into())]);
-        let push = |trace: &mut Trace, kind, address, value| {
-            trace.push(Record {
-                address,
-                value,
-                stamp: 0,
-                location: 0,
-                instructions: 0,
-                thread: 0,
-                kind,
-                size: 8,
-            });
-        };
+        let push = |trace: &mut Trace, kind, address, value| trace.push(record(kind, address, value));
         let call = |c: Call, bytes: u64| bytes << 8 | c as u64;
         push(&mut trace, Kind::Call, file_address(1, 0), call(Call::Link, 5));
         push(&mut trace, Kind::Call, file_address(1, 100), call(Call::Write, 28));
@@ -188,16 +181,7 @@ mod tests {
         trace.about.links = BTreeMap::from([(3, "x/f".into())]);
         let names = ["/d/l", "/d/x/", "/d/y/"].map(String::from);
         trace.about.names = (1..).zip(names).collect();
-        let call = |file, kind, value| Record {
-            address: file_address(file, 0),
-            value,
-            stamp: 0,
-            location: 0,
-            instructions: 0,
-            thread: 0,
-            kind,
-            size: 8,
-        };
+        let call = |file, kind, value| record(kind, file_address(file, 0), value);
         trace.push(call(3, Kind::Call, 1 << 8 | Call::Link as u64));
         trace.push(call(1, Kind::Operand, 2));
         trace.push(call(1, Kind::Call, 3 << 8 | Call::Rename as u64));

@@ -56,20 +56,26 @@ impl Names {
         let Some(base) = log.files.get(change.file).map(|file| file.base) else { return };
         match &change.what {
             What::Size(_) | What::AtLeast(_) => {}
-            // What has gone again, or back, is nothing that anybody expects to find.
-            What::Unlink(name) => self.pending.retain(|pending| pending.name != *name),
-            What::Link(name) | What::Rename(_, name) => {
-                let from = if let What::Rename(from, _) = &change.what { Some(from.clone()) } else { None };
-                let is_back = self
-                    .pending
-                    .iter()
-                    .any(|p| Some(&p.name) == from.as_ref() && p.from.as_ref() == Some(name));
-                self.pending.retain(|pending| Some(&pending.name) != from.as_ref());
-                if self.synced.contains(&base) && !is_back {
-                    self.pending.push(Named { base, name: name.clone(), from, site });
+            What::Unlink(name) => _ = self.forget(name),
+            What::Link(name) => self.note(Named { base, name: name.clone(), from: None, site }),
+            What::Rename(from, name) => {
+                let is_back = self.forget(from).iter().any(|before| before.from.as_ref() == Some(name));
+                if !is_back {
+                    self.note(Named { base, name: name.clone(), from: Some(from.clone()), site });
                 }
             }
         }
+    }
+
+    fn note(&mut self, named: Named) {
+        if self.synced.contains(&named.base) {
+            self.pending.push(named);
+        }
+    }
+
+    /// What has gone again, or back, is nothing that anybody expects to find.
+    fn forget(&mut self, name: &str) -> Vec<Named> {
+        self.pending.extract_if(.., |pending| pending.name == name).collect()
     }
 
     /// A sync call: the places of changes that it makes durable by the way.

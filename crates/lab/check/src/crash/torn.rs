@@ -1,8 +1,7 @@
 //! Writes of the kernel that are torn within what a disk writes wholly or not at all. A file in persistent memory has no sectors.
 
-use super::grouped::InFlight;
 use super::in_flight::Tracker;
-use super::log::Kind;
+use super::log::{Event, Kind};
 use super::unit::Unit;
 use std::collections::BTreeMap;
 
@@ -21,16 +20,15 @@ pub(super) fn with_whole_sectors(
 }
 
 fn lose_more(tracker: &Tracker<'_>, choice: &mut BTreeMap<Unit, usize>) -> bool {
-    let lost =
-        |(unit, kept): (&Unit, &usize)| tracker.stores(*unit).get(*kept..).unwrap_or_default().to_vec();
-    let lost: Vec<InFlight> =
-        choice.iter().flat_map(lost).filter(|p| matches!(p.store.kind, Kind::Written { .. })).collect();
+    let lost = |(unit, kept): (&Unit, &usize)| tracker.stores(*unit).get(*kept..).unwrap_or_default();
+    let lost = choice.iter().flat_map(lost).map(|p| p.store);
+    let lost: Vec<Event> = lost.filter(|store| matches!(store.kind, Kind::Written { .. })).collect();
     let mut more = false;
     for part in lost {
-        let first = part.store.address / SECTOR * SECTOR;
+        let first = part.address / SECTOR * SECTOR;
         for (unit, stores) in tracker.in_flight.range(first..first + SECTOR) {
             let kept = choice.get(unit).copied().unwrap_or(stores.len());
-            if let Some(before) = stores.iter().take(kept).position(|p| of_one_call(&part, p)) {
+            if let Some(before) = stores.iter().take(kept).position(|p| of_one_call(&part, &p.store)) {
                 choice.insert(*unit, before);
                 more = true;
             }
@@ -40,6 +38,6 @@ fn lose_more(tracker: &Tracker<'_>, choice: &mut BTreeMap<Unit, usize>) -> bool 
 }
 
 /// Whether two stores are of one call.
-fn of_one_call(a: &InFlight, b: &InFlight) -> bool {
-    (a.store.kind, a.store.thread) == (b.store.kind, b.store.thread)
+fn of_one_call(a: &Event, b: &Event) -> bool {
+    (a.kind, a.thread) == (b.kind, b.thread)
 }
