@@ -191,7 +191,7 @@ fn built_in_lab(
     }
     let options = output::options(&args.settings);
     let before = resumed(args, model)?;
-    let ((timed, search), seconds) = output::timed(|| {
+    let (found, seconds) = output::timed(|| {
         let bar = progress::bar(&args.common, args.points, "power failures");
         let mut told = |memory: &mut dyn Persistent, ended: &[u64]| {
             bar.step();
@@ -199,6 +199,8 @@ fn built_in_lab(
         };
         let timed = crash::timed(machine, workload, &options, every, args.points, &mut told);
         drop(bar);
+        // What the machine refuses is said before the search, which takes longer.
+        let timed = timed?;
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
             let bar = progress::bar(&args.common, args.points, "crash points");
@@ -210,12 +212,13 @@ fn built_in_lab(
             };
             before.with(&crash::search(&log, model, bounds(args, before.points), &mut check, &mut step))
         });
-        (timed, search)
+        Ok((timed, search))
     });
+    let (timed, search) = found.map_err(output::failed)?;
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(&log) } else { Vec::new() };
     let mut lab = Lab {
-        timed: Some(timed.map_err(output::failed)?),
+        timed: Some(timed),
         search,
         persistence_lint,
         seconds,
