@@ -61,7 +61,7 @@ fn correct_programs_are_clean_under_every_model() {
             if RELY_ON_A_LINE.contains(&(name, model)) {
                 continue;
             }
-            let w = workload(name, &[("workload.operations", "100")]);
+            let w = workload(name, &[("workload.operations", "60")]);
             let (_, found) = search(&w, model);
             assert!(found.failures.is_empty(), "{name} under {model_name}: {:?}", found.failures);
             assert!(
@@ -77,7 +77,7 @@ fn correct_programs_are_clean_under_every_model() {
 #[test]
 fn structures_are_free_of_races_and_a_program_that_is_not_is_told() {
     structures().into_par_iter().for_each(|name| {
-        let log = crash::of_program(&workload(name, &[("workload.operations", "400")]), 1).unwrap();
+        let log = crash::of_program(&workload(name, &[("workload.operations", "200")]), 1).unwrap();
         assert_eq!(crash::races(&log), [], "{name}");
     });
     let mix = |racy: &str| {
