@@ -2,6 +2,7 @@
 //! when an operation is done.
 
 use super::PageNumber;
+use std::collections::VecDeque;
 use units::{Dur, Time};
 
 /// How long the media take, and how many there are.
@@ -71,19 +72,94 @@ impl MediaSpec {
     }
 }
 
-/// What is busy until when. An operation costs a handful of comparisons.
+/// What is busy when. An operation costs a handful of comparisons, and a look at what its channel is still to carry.
 #[derive(Clone, Debug)]
 pub struct Media {
     spec: MediaSpec,
-    channels: Vec<Time>,
+    channels: Vec<Channel>,
     dies: Vec<Die>,
 }
 
-/// A die's work: until when it senses, sends or is erased, and until when it programs.
-#[derive(Clone, Copy, Debug, Default)]
+/// A die's work: until when it senses and sends, until when it programs and is erased, one after the other, and when it takes
+/// pages in or is erased, which no read interrupts.
+#[derive(Clone, Debug, Default)]
 struct Die {
     busy: Time,
-    programs: Time,
+    written: Time,
+    held: VecDeque<(Time, Time)>,
+}
+
+impl Die {
+    /// When a read that is asked for at `now` begins.
+    fn reads_from(&self, now: Time, suspends: bool) -> Time {
+        let from = now.max(self.busy);
+        if !suspends {
+            return from.max(self.written);
+        }
+        let after =
+            |from: Time, (begins, ends): &(Time, Time)| if *begins <= from { from.max(*ends) } else { from };
+        self.held.iter().fold(from, after)
+    }
+
+    /// A read takes it from `begins` until `done`; what is under way or to come is later by that.
+    fn reads(&mut self, begins: Time, done: Time) {
+        let takes = done.since(begins);
+        self.busy = done;
+        if self.written > begins {
+            self.written += takes;
+        }
+        for (from, until) in self.held.iter_mut().filter(|(from, _)| *from > begins) {
+            (*from, *until) = (*from + takes, *until + takes);
+        }
+    }
+
+    /// When a program or an erase that is asked for at `now` begins.
+    fn writes_from(&self, now: Time) -> Time {
+        now.max(self.busy).max(self.written)
+    }
+
+    /// No read interrupts it in between. What is over is forgotten.
+    fn hold(&mut self, now: Time, begins: Time, ends: Time) {
+        while self.held.front().is_some_and(|(_, ends)| *ends <= now) {
+            self.held.pop_front();
+        }
+        if begins < ends {
+            self.held.push_back((begins, ends));
+        }
+    }
+}
+
+/// When a channel carries pages, in order. A program that waits for its die takes the channel once the die is there, and what
+/// comes before that is carried before it.
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    carries: VecDeque<(Time, Time)>,
+}
+
+impl Channel {
+    /// Times that are kept though they are past: operations are asked for nearly in order.
+    const PAST: usize = 32;
+
+    /// It carries a page for `takes`, from `from` on or as soon as it can, at `now`; gives when it begins.
+    fn carry(&mut self, now: Time, from: Time, takes: Dur) -> Time {
+        if takes == Dur::ZERO {
+            return from;
+        }
+        while self.carries.len() > Channel::PAST && self.carries.front().is_some_and(|(_, ends)| *ends <= now)
+        {
+            self.carries.pop_front();
+        }
+        let mut place = self.carries.partition_point(|(_, ends)| *ends <= from);
+        let mut begins = from;
+        while let Some((next, ends)) = self.carries.get(place)
+            && begins + takes > *next
+        {
+            begins = *ends;
+            place += 1;
+        }
+        self.carries.insert(place, (begins, begins + takes));
+        begins
+    }
 }
 
 impl Media {
@@ -94,12 +170,12 @@ impl Media {
     pub fn new(spec: MediaSpec) -> Result<Media, String> {
         spec.check()?;
         let (channels, dies) = (spec.channels as usize, spec.dies as usize);
-        Ok(Media { channels: vec![Time::ZERO; channels], dies: vec![Die::default(); dies], spec })
+        Ok(Media { channels: vec![Channel::default(); channels], dies: vec![Die::default(); dies], spec })
     }
 
     /// Nothing is under way any more.
     pub(super) fn rest(&mut self) {
-        self.channels.fill(Time::ZERO);
+        self.channels.fill(Channel::default());
         self.dies.fill(Die::default());
     }
 
@@ -113,32 +189,37 @@ impl Media {
 
     /// A page is asked for at `now`; gives when it has come over its channel. The die keeps it until then.
     pub fn read(&mut self, now: Time, page: PageNumber) -> Time {
-        let (at, suspends) = (self.die(page), self.spec.suspends);
-        let (die, channel) = (self.dies[at], self.channel(at));
-        let begins = now.max(die.busy).max(if suspends { Time::ZERO } else { die.programs });
-        let done = (begins + self.spec.read).max(self.channels[channel]) + self.spec.transfer;
-        let programs = if die.programs > begins { die.programs + done.since(begins) } else { die.programs };
-        self.dies[at] = Die { busy: done, programs };
-        self.channels[channel] = done;
+        let at = self.die(page);
+        let channel = self.channel(at);
+        let begins = self.dies[at].reads_from(now, self.spec.suspends);
+        let sensed = begins + self.spec.read;
+        let done = self.channels[channel].carry(now, sensed, self.spec.transfer) + self.spec.transfer;
+        self.dies[at].reads(begins, done);
         done
     }
 
-    /// A page is sent at `now`; gives when it is programmed. The channel is free once the die has it.
+    /// A page is sent at `now`; gives when it is programmed. The channel is free once the die has it, and before the die can take
+    /// it; a read of the die does not wait for it before that.
     pub fn program(&mut self, now: Time, page: PageNumber) -> Time {
         let at = self.die(page);
-        let (die, channel) = (self.dies[at], self.channel(at));
-        let there = now.max(die.busy).max(die.programs).max(self.channels[channel]) + self.spec.transfer;
-        self.channels[channel] = there;
-        self.dies[at] = Die { busy: there, programs: there + self.spec.program };
-        self.dies[at].programs
+        let channel = self.channel(at);
+        let begins = self.dies[at].writes_from(now);
+        let sent = self.channels[channel].carry(now, begins, self.spec.transfer);
+        let there = sent + self.spec.transfer;
+        let die = &mut self.dies[at];
+        die.hold(now, sent, there);
+        die.written = there + self.spec.program;
+        die.written
     }
 
     /// A block is erased from `now` on, on every die; gives when it is.
     pub fn erase(&mut self, now: Time) -> Time {
         let mut done = now;
         for die in &mut self.dies {
-            die.busy = now.max(die.busy).max(die.programs) + self.spec.erase;
-            done = done.max(die.busy);
+            let begins = die.writes_from(now);
+            die.written = begins + self.spec.erase;
+            die.hold(now, begins, die.written);
+            done = done.max(die.written);
         }
         done
     }

@@ -238,6 +238,25 @@ fn dies_work_side_by_side_and_share_their_channel() {
 }
 
 #[test]
+fn a_read_waits_for_what_is_under_way_and_not_for_what_is_queued() {
+    let at = |ns: u64| Time::ZERO + Dur::ns(ns);
+    let mut m = Media::new(MediaSpec::Z_NAND).unwrap();
+    assert_eq!(m.program(at(0), 0), at(103_400));
+    assert_eq!(m.program(at(0), 0), at(206_800), "a program waits for that before it");
+    assert_eq!(m.read(at(10_000), 2), at(16_400), "the channel is free until the die takes the second page");
+    assert_eq!(m.read(at(20_000), 0), at(26_400), "and so is the die, whose program is suspended");
+    assert_eq!(m.erase(at(30_000)), at(1_213_200), "all programs come before an erase, suspended ones later");
+    assert_eq!(m.read(at(40_000), 0), at(46_400), "a read comes before an erase that waits");
+    assert_eq!(m.read(at(1_000_000), 0), at(1_226_000), "and after one that is under way");
+    // The channel carries a page between two that are to come, where there is room, and after them where there is none.
+    let mut m = Media::new(MediaSpec { channels: 1, dies: 4, program: Dur::ns(10_000), ..MediaSpec::Z_NAND })
+        .unwrap();
+    assert_eq!([m.program(at(0), 0), m.program(at(0), 0)], [at(13_400), at(26_800)]);
+    assert_eq!(m.read(at(7_000), 1), at(13_400), "at 13.4 us the channel is asked for again");
+    assert_eq!(m.read(at(7_001), 2), at(20_200), "a nanosecond too late");
+}
+
+#[test]
 fn fixed_media_take_their_latency_and_impossible_ones_are_refused() {
     let mut m = Media::new(MediaSpec::fixed(Dur::ns(1_850))).unwrap();
     assert_eq!(m.read(Time::ZERO, 7), Time::ZERO + Dur::ns(1_850));
