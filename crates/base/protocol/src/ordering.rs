@@ -368,8 +368,8 @@ pub trait ControllerOrdering {
         None
     }
 
-    /// A flush is at the head of the controller's queue.
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted;
+    /// A flush is at the head of the controller's queue; lines besides its own that must now be written to the media go to `retired`.
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, retired: &mut Retired) -> Accepted;
 
     /// Epoch `epoch` of `core` has committed; the lines that must now be written to the media go to
     /// `retired`.

@@ -227,7 +227,7 @@ impl Bench {
                 side.evict(&write, image);
                 Msg::CleanAck { line: write.line }
             }
-            Sent::Msg(Msg::Flush(request)) => match side.flush(&request, image) {
+            Sent::Msg(Msg::Flush(request)) => match side.flush(&request, image, &mut Vec::new()) {
                 Accepted::Refused => Msg::Nack { slot: request.slot },
                 Accepted::Write | Accepted::ReadThenWrite | Accepted::Absorbed => {
                     Msg::Ack { slot: request.slot }

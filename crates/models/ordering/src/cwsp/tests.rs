@@ -11,9 +11,9 @@ fn logs_undo_what_has_not_committed_and_every_mutant_is_caught() {
     let refusing = EarlyMember { records: 0, ..Cwsp::SMALL.0 };
     Held {
         clean: vec![
-            (small, 39_905),
-            (PathSpace { model: Cwsp(refusing), ..small }, 29_127),
-            (PathSpace { epochs: 1, stores: 2, persist_buffer: 2, ..small }, 306_919),
+            (small, 39_993),
+            (PathSpace { model: Cwsp(refusing), ..small }, 22_375),
+            (PathSpace { epochs: 1, stores: 2, persist_buffer: 2, ..small }, 307_567),
             (PathSpace { cores: 3, epochs: 1, controllers: 1, ..small }, 85_357),
         ],
         seeded: |mutant| {

@@ -15,23 +15,25 @@ pub type EarlyCore = PathCore<Eager>;
 #[derive(Clone)]
 pub struct Eager {
     spec: EarlySpec,
-    /// Entries that a controller refused and that have not gone again: no early flushes meanwhile.
+    /// Entries that a controller refused and that have not gone again.
     refused: usize,
+    /// The youngest epoch of which one was refused: no early flushes until it has committed (§V-D).
+    refused_until: EpochId,
     awaited: Awaited,
 }
 
 impl PathCore<Eager> {
     /// Nothing buffered, one epoch open.
     pub fn new(path: PathSpec, spec: EarlySpec) -> EarlyCore {
-        PathCore::with(path, Eager { spec, refused: 0, awaited: Awaited::default() })
+        PathCore::with(path, Eager { spec, refused: 0, refused_until: 0, awaited: Awaited::default() })
     }
 }
 
 /// Who is awaited stands in the epochs too.
 impl Hash for Eager {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Eager { spec: _, refused, awaited: _ } = self;
-        refused.hash(into);
+        let Eager { spec: _, refused, refused_until, awaited: _ } = self;
+        (refused, refused_until).hash(into);
     }
 }
 
@@ -40,6 +42,18 @@ impl Eager {
         let oldest = self.next_to_commit(path);
         let waits = oldest.waits_on.is_some() && self.spec.mutant != Some(Mutant::IgnoreDependence);
         epoch == oldest.id && !waits
+    }
+
+    /// Only safe flushes, after a refusal.
+    fn has_fallen_back(&self, path: &Path) -> bool {
+        path.tracker.epochs.oldest().id <= self.refused_until
+    }
+
+    /// What is over says nothing any more.
+    fn resume(&mut self, path: &Path) {
+        if !self.has_fallen_back(path) {
+            self.refused_until = 0;
+        }
     }
 
     /// The epoch that commits next: the oldest, or with pipelined commits the oldest whose commit is not out.
@@ -65,7 +79,7 @@ fn send_commits(path: &mut Path, now: Time, id: EpochId, out: &mut Outbox) {
 impl Policy for Eager {
     /// The oldest entry, or after a refusal the oldest of the safe epoch.
     fn sendable(&self, path: &Path) -> Option<u16> {
-        if self.spec.eager && self.refused == 0 {
+        if self.spec.eager && !self.has_fallen_back(path) {
             return path.buffer.oldest().map(|(slot, _)| slot);
         }
         let oldest = path.tracker.epochs.oldest_uncommitting().id;
@@ -77,7 +91,7 @@ impl Policy for Eager {
     }
 
     fn drains_eagerly(&self, path: &Path) -> bool {
-        path.draining || self.refused > 0
+        path.draining || self.has_fallen_back(path)
     }
 
     fn flush(&mut self, path: &mut Path, now: Time, slot: u16, out: &mut Outbox) {
@@ -110,6 +124,7 @@ impl Policy for Eager {
             let oldest = path.tracker.epochs.oldest();
             if oldest.committing && oldest.commits_left == 0 {
                 self.awaited.commit(path, now, out);
+                self.resume(path);
                 continue;
             }
             if self.spec.mutant == Some(Mutant::UndoOnComplete)
@@ -128,6 +143,11 @@ impl Policy for Eager {
 
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         let forgets = self.spec.mutant == Some(Mutant::NoNackFallback);
+        if let Msg::Nack { slot } = *msg
+            && !forgets
+        {
+            self.refused_until = self.refused_until.max(path.buffer.epoch(slot));
+        }
         self.awaited.hears(path, (&mut self.refused, forgets), now, msg, out);
     }
 

@@ -217,16 +217,16 @@ impl RecoveryTable {
 }
 
 impl ControllerOrdering for RecoveryTable {
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, retired: &mut Retired) -> Accepted {
         for held in self.held.iter_mut().filter(|h| h.line == request.write.line) {
             held.mask &= !request.write.mask;
         }
         if request.early {
             return self.early(request, image);
         }
-        // A safe flush tells that its epoch is safe: whatever that epoch left here earlier is settled first,
-        // or an older value of the same line would be applied after this one.
-        self.release(Owner { core: request.core, epoch: request.epoch }, image, |_| {});
+        // A safe flush tells that its epoch is safe: whatever that epoch left here earlier is settled first, as by its commit
+        // (§V-C), or an older value of the same line would be applied after this one.
+        self.commit(request.core, request.epoch, image, retired);
         if request.retry {
             self.refused.remove(request.write.line);
             self.waiting_cores &= !(1 << request.core);

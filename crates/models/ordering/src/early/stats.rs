@@ -53,7 +53,7 @@ pub(crate) struct EarlyStats {
     pub(crate) nacks: u64,
     /// flushes of epochs that were not safe yet
     pub(crate) early_flushes: u64,
-    /// flushes that needed no media write of their own
+    /// flushes that needed no media write when they came: they became delay records, or changed an undo record
     pub(crate) absorbed_flushes: u64,
     /// evictions delayed because their writes had not reached memory
     pub(crate) held_evictions: u64,

@@ -34,11 +34,11 @@ impl Table {
     }
 
     fn early(&mut self, core: u8, epoch: u32, w: LineWrite) -> Accepted {
-        self.table.flush(&request(core, epoch, true, w), &mut self.image)
+        self.table.flush(&request(core, epoch, true, w), &mut self.image, &mut self.retired)
     }
 
     fn safe(&mut self, core: u8, epoch: u32, w: LineWrite) -> Accepted {
-        self.table.flush(&request(core, epoch, false, w), &mut self.image)
+        self.table.flush(&request(core, epoch, false, w), &mut self.image, &mut self.retired)
     }
 
     fn commit(&mut self, core: u8, epoch: u32) {
@@ -107,6 +107,16 @@ fn a_delay_record_that_outlives_the_undo_record_reaches_memory_at_its_commit() {
 }
 
 #[test]
+fn a_safe_flush_writes_what_its_epoch_left_in_delay_records() {
+    let mut t = Table::new(4);
+    t.early(1, 2, write(0, 3));
+    t.early(0, 3, write(0, 4));
+    t.commit(1, 2);
+    t.safe(0, 3, write(1, 5));
+    assert_eq!((t.memory(0), t.retired.as_slice()), (4, &[line(0)][..]));
+}
+
+#[test]
 fn delays_of_one_epoch_and_line_coalesce() {
     let mut t = Table::new(2);
     t.early(0, 2, write(0, 3));
@@ -141,7 +151,7 @@ fn the_eviction_of_a_refused_line_is_held_until_the_retry() {
     assert_eq!(t.table.evict(&write(0, 3), &mut t.image), Evicted::Held);
     assert_eq!(t.table.held(line(0)), Some([3; 64]));
     let retry = FlushRequest { retry: true, ..request(0, 2, false, write(0, 3)) };
-    t.table.flush(&retry, &mut t.image);
+    t.table.flush(&retry, &mut t.image, &mut t.retired);
     assert_eq!(t.table.held(line(0)), None);
     assert_eq!(t.table.evict(&write(0, 3), &mut t.image), Evicted::Dropped);
 }
@@ -207,11 +217,13 @@ fn a_later_epoch_is_flushed_early_and_commits_after_its_predecessor() {
 }
 
 #[test]
-fn after_a_nack_only_the_safe_epoch_is_flushed_and_the_refused_write_goes_again_as_safe() {
+fn after_a_nack_only_the_safe_epoch_is_flushed_until_that_of_the_refused_write_has_committed() {
     let (mut h, mut out) = (core(8), Outbox::default());
-    for n in 0..3 {
+    for n in 0..4 {
         h.store(at(0), &write(n, 1), &mut out).unwrap();
-        h.fence(at(0), FenceKind::Ofence, &mut out).unwrap();
+        if n < 3 {
+            h.fence(at(0), FenceKind::Ofence, &mut out).unwrap();
+        }
     }
     h.tick(at(0), &mut out);
     h.tick(at(1), &mut out);
@@ -219,7 +231,13 @@ fn after_a_nack_only_the_safe_epoch_is_flushed_and_the_refused_write_goes_again_
     assert_eq!(h.next(), Time::NEVER, "epoch 1 is in flight, 2 and 3 are not safe");
     h.on(at(100), Peer::Controller(0), &Msg::Ack { slot: 0 }, &mut out);
     h.tick(at(100), &mut out);
-    assert_eq!(flushes(&out), [(0, 1, false), (1, 2, true), (1, 2, false)]);
+    assert_eq!(flushes(&out), [(0, 1, false), (1, 2, true), (1, 2, false)], "it goes again as safe");
+    h.on(at(200), Peer::Controller(1), &Msg::Ack { slot: 1 }, &mut out);
+    assert_eq!((h.next(), commits(&out)), (Time::NEVER, 1), "epoch 2 is committing, 3 and 4 are not safe");
+    h.on(at(250), Peer::Controller(1), &Msg::CommitAck { epoch: 2 }, &mut out);
+    h.tick(at(250), &mut out);
+    h.tick(at(251), &mut out);
+    assert_eq!(flushes(&out)[3..], [(2, 3, false), (3, 4, true)], "eager again");
 }
 
 #[test]

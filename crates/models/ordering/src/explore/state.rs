@@ -228,7 +228,8 @@ impl<M: Member> State<M> {
         match msg {
             Msg::Flush(request) => {
                 let slot = request.slot;
-                let refused = memory.with(|image| table.flush(request, image)) == Accepted::Refused;
+                let refused =
+                    memory.with(|image| table.flush(request, image, &mut Vec::new())) == Accepted::Refused;
                 let answer = if refused { Msg::Nack { slot } } else { Msg::Ack { slot } };
                 self.send(Wire::Answer(c, (!M::ONE_WIRE).then_some(core)), core, answer);
             }

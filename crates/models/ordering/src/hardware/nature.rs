@@ -121,6 +121,6 @@ fn sent(to: Peer, msg: &Msg) -> Option<FlushRequest> {
 /// Whether a controller writes an early flush, and would have to undo it.
 fn undoes(model: &dyn OrderingModel, settings: &Settings, request: &FlushRequest) -> bool {
     let (mut side, mut image) = (model.controller_side(settings), Image::new(PM_BASE));
-    side.flush(request, &mut image);
+    side.flush(request, &mut image, &mut Vec::new());
     side.undo_level() > 0
 }

@@ -12,7 +12,7 @@ pub(crate) struct Direct {
 }
 
 impl ControllerOrdering for Direct {
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, _: &mut Retired) -> Accepted {
         assert!(!request.early, "no core side of this path flushes early");
         image.write(request.write.line, &request.write.data, request.write.mask);
         Accepted::Write

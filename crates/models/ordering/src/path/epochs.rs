@@ -44,13 +44,16 @@ pub(crate) struct Epochs {
     /// For each core: the last epoch known to have committed.
     resolved: [EpochId; MOST_CORES],
     pub(crate) closed_count: u64,
+    /// Of these, those that waited for another core.
     pub(crate) dependence_count: u64,
+    /// The open epoch has waited, or waits, for another core.
+    open_waits: bool,
 }
 
 /// What decides about the future, without counts.
 impl Hash for Epochs {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Epochs { table, limit: _, resolved, closed_count: _, dependence_count: _ } = self;
+        let Epochs { table, limit: _, resolved, closed_count: _, dependence_count: _, open_waits: _ } = self;
         table.hash(into);
         let known = resolved.iter().enumerate().filter(|(_, epoch)| **epoch > 0);
         known.for_each(|core| core.hash(into));
@@ -61,7 +64,14 @@ impl Epochs {
     pub(crate) fn new(limit: usize) -> Epochs {
         let mut table = VecDeque::with_capacity(limit + 1);
         table.push_back(Epoch { id: 1, ..Epoch::default() });
-        Epochs { table, limit, resolved: [0; MOST_CORES], closed_count: 0, dependence_count: 0 }
+        Epochs {
+            table,
+            limit,
+            resolved: [0; MOST_CORES],
+            closed_count: 0,
+            dependence_count: 0,
+            open_waits: false,
+        }
     }
 
     /// The open epoch's number.
@@ -95,13 +105,16 @@ impl Epochs {
     pub(crate) fn close(&mut self) -> Result<(), WouldBlock> {
         let open = self.last();
         if !open.wrote && open.waits_on.is_none() {
+            self.open_waits = false;
             return Ok(());
         }
         if self.table.len() >= self.limit {
             return Err(WouldBlock);
         }
-        let id = open.id + 1;
-        self.closed_count += u64::from(open.wrote);
+        let (id, wrote) = (open.id + 1, open.wrote);
+        self.closed_count += u64::from(wrote);
+        self.dependence_count += u64::from(wrote && self.open_waits);
+        self.open_waits = false;
         self.last_mut().closed = true;
         self.table.push_back(Epoch { id, ..Epoch::default() });
         Ok(())
@@ -122,7 +135,7 @@ impl Epochs {
             self.close()?;
         }
         self.last_mut().waits_on = Some(tag);
-        self.dependence_count += 1;
+        self.open_waits = true;
         Ok(())
     }
 
@@ -221,6 +234,25 @@ mod tests {
         e.resolve(tag(1, 9));
         assert_eq!(e.first_wait(), Some(tag(2, 1)));
         assert!(e.is_resolved(tag(1, 8)));
+    }
+
+    #[test]
+    fn an_epoch_that_wrote_and_waited_counts_once_and_one_that_read_alone_does_not() {
+        let mut e = Epochs::new(8);
+        e.depend(tag(1, 5)).unwrap();
+        e.depend(tag(1, 9)).unwrap();
+        e.write(true);
+        e.close().unwrap();
+        assert_eq!((e.closed_count, e.dependence_count), (1, 1), "a younger epoch of the same core");
+        e.depend(tag(2, 1)).unwrap();
+        e.close().unwrap();
+        assert_eq!((e.closed_count, e.dependence_count), (1, 1), "nothing written waits");
+        e.depend(tag(2, 2)).unwrap();
+        e.resolve(tag(2, 2));
+        e.close().unwrap();
+        e.write(true);
+        e.close().unwrap();
+        assert_eq!((e.closed_count, e.dependence_count), (2, 1), "what it waited for was over before");
     }
 
     #[test]

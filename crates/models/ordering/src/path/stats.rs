@@ -57,7 +57,7 @@ pub(crate) struct EpochStats {
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "ordering")]
 pub(crate) struct DependenceStats {
-    /// epochs that had to wait for an epoch of another core
+    /// of these, those that had to wait for an epoch of another core
     #[stat(column = "cross deps", explains = "time.buffer_full")]
     pub(crate) cross_dependences: u64,
 }

@@ -122,7 +122,7 @@ impl ControllerOrdering for SpeculationBuffer {
         found
     }
 
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, _: &mut Retired) -> Accepted {
         let same = |f: &FlushRequest| (f.core, f.slot) == (request.core, request.slot);
         if let Some(index) = self.waiting.iter().position(same) {
             self.waiting.remove(index);

@@ -110,7 +110,7 @@ fn a_line_that_is_evicted_read_and_stored_to_was_read_too_early() {
     side.evict(&write(0, 2), &mut image);
     assert_eq!(image.read(write(0, 2).line), [0; 64], "its bytes are dropped");
     assert!(!side.arrives(&flush(0, 1)), "nobody has read it");
-    side.flush(&flush(0, 1), &mut image);
+    side.flush(&flush(0, 1), &mut image, &mut Vec::new());
     side.read(write(0, 2).line, &image);
     assert_eq!(side.held(write(0, 2).line), Some([2; 64]), "the right bytes are given");
     assert!(side.arrives(&flush(0, 2)));
@@ -130,7 +130,7 @@ fn a_line_is_watched_for_its_window_and_while_a_store_to_it_waits_here() {
         assert!(!waits || !side.arrives(&flush(0, 2)));
         side.passes(at(151));
         assert_eq!(side.held(line).is_some(), waits);
-        side.flush(&flush(0, 2), &mut image);
+        side.flush(&flush(0, 2), &mut image, &mut Vec::new());
         side.passes(at(152));
         assert_eq!(side.held(line), None);
     }

@@ -88,11 +88,11 @@ impl ControllerOrdering for ClockedTable {
         Some(self)
     }
 
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, retired: &mut Retired) -> Accepted {
         let tag = EpochTag { core: request.core, epoch: request.epoch };
         let allowed = !self.table.awaits(request.core) && self.clock.allows(tag, request.after());
         let early = request.early && !allowed;
-        let accepted = self.table.flush(&FlushRequest { early, ..*request }, image);
+        let accepted = self.table.flush(&FlushRequest { early, ..*request }, image, retired);
         if !early {
             // The table has settled whatever this epoch left here.
             if let Some(index) = self.kept.iter().position(|k| k.tag == tag) {

@@ -30,8 +30,12 @@ fn first() -> (ClockedTable, Image) {
 #[test]
 fn a_write_stands_until_every_controller_has_told_that_what_comes_before_is_durable() {
     let ((mut table, mut image), mut retired) = (first(), Vec::new());
-    assert_eq!(table.flush(&flush(tag(0, 1), None), &mut image), Accepted::Write, "nothing comes before");
-    assert_eq!(table.flush(&flush(tag(0, 2), None), &mut image), Accepted::Absorbed);
+    assert_eq!(
+        table.flush(&flush(tag(0, 1), None), &mut image, &mut Vec::new()),
+        Accepted::Write,
+        "nothing comes before"
+    );
+    assert_eq!(table.flush(&flush(tag(0, 2), None), &mut image, &mut Vec::new()), Accepted::Absorbed);
     table.complete(tag(0, 1), None, &mut image, &mut retired);
     assert_eq!(
         (table.level(), Clocks::durable(&mut table)),
@@ -47,7 +51,7 @@ fn a_write_stands_until_every_controller_has_told_that_what_comes_before_is_dura
 fn a_write_stands_until_the_epoch_of_another_core_that_it_comes_after_is_durable() {
     let ((mut table, mut image), mut retired) = (first(), Vec::new());
     let after = Some(tag(1, 3));
-    assert_eq!(table.flush(&flush(tag(0, 1), after), &mut image), Accepted::Absorbed);
+    assert_eq!(table.flush(&flush(tag(0, 1), after), &mut image, &mut Vec::new()), Accepted::Absorbed);
     table.complete(tag(0, 1), after, &mut image, &mut retired);
     table.hears(1, tag(1, 3), &mut image, &mut retired);
     assert_eq!((table.level(), Clocks::durable(&mut table)), (1, None));
@@ -62,12 +66,16 @@ fn what_follows_a_refused_write_is_refused_although_clocks_have_come_to_allow_it
     let (mut table, mut image, mut retired) =
         (ClockedTable::new(0, Dur::ns(100), None), Image::new(PM_BASE), Vec::new());
     let older = flush(tag(0, 2), None);
-    assert_eq!(table.flush(&older, &mut image), Accepted::Refused);
+    assert_eq!(table.flush(&older, &mut image, &mut Vec::new()), Accepted::Refused);
     table.complete(tag(0, 1), None, &mut image, &mut retired);
-    assert_eq!(table.flush(&older, &mut image), Accepted::Refused, "a younger one of the line would pass it");
+    assert_eq!(
+        table.flush(&older, &mut image, &mut Vec::new()),
+        Accepted::Refused,
+        "a younger one of the line would pass it"
+    );
     let again = FlushRequest { early: false, retry: true, ..older };
-    assert_eq!(table.flush(&again, &mut image), Accepted::Write);
-    assert_eq!(table.flush(&older, &mut image), Accepted::Write);
+    assert_eq!(table.flush(&again, &mut image, &mut Vec::new()), Accepted::Write);
+    assert_eq!(table.flush(&older, &mut image, &mut Vec::new()), Accepted::Write);
 }
 
 #[test]

@@ -282,7 +282,7 @@ impl Controller {
     fn accept_flush(&mut self, request: &FlushRequest, out: &mut Out<'_, Msg>) {
         let line = request.write.line;
         let port = ports::from_core(request.core);
-        let accepted = self.ordering.flush(request, &mut self.image);
+        let accepted = self.ordering.flush(request, &mut self.image, &mut self.retired);
         self.note_table(out);
         match accepted {
             Accepted::Refused => {

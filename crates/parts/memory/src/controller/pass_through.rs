@@ -7,7 +7,7 @@ use protocol::{Accepted, ControllerOrdering, Evicted, FlushRequest, Image, LineW
 pub struct PassThrough;
 
 impl ControllerOrdering for PassThrough {
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, _: &mut Retired) -> Accepted {
         image.write(request.write.line, &request.write.data, request.write.mask);
         Accepted::Write
     }

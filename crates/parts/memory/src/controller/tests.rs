@@ -120,8 +120,8 @@ impl ControllerOrdering for AtOnce {
         Some(self)
     }
 
-    fn flush(&mut self, request: &FlushRequest, image: &mut Image) -> Accepted {
-        PassThrough.flush(request, image)
+    fn flush(&mut self, request: &FlushRequest, image: &mut Image, retired: &mut Retired) -> Accepted {
+        PassThrough.flush(request, image, retired)
     }
 
     fn commit(&mut self, _: u8, _: u32, _: &mut Image, _: &mut Retired) {}

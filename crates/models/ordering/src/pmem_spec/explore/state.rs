@@ -332,7 +332,7 @@ impl State {
             self.wires.send(Wire::Caches(c), Moving::Recall(at));
             self.recalls[c].push(core);
         }
-        self.controllers[c].flush(request, &mut self.image.0);
+        self.controllers[c].flush(request, &mut self.image.0, &mut Vec::new());
         self.memory[at] = request.write.data[0];
         self.wires.send(told, Moving::Ack(request.slot));
     }
