@@ -2,7 +2,7 @@
 
 use super::store_buffer::Kind;
 use params::Statistics;
-use protocol::{Activity, StatSink};
+use protocol::{Activity, StatSink, WouldBlock};
 use units::{Dur, Time};
 
 /// Why the program's clock went on.
@@ -29,6 +29,23 @@ impl Cause {
             Cause::Locks => "locks",
             Cause::Kernel => "kernel",
         }
+    }
+}
+
+/// Why the store buffer's head goes no further now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocked {
+    /// Its line is on its way, or it is past the caches and others before it are.
+    Line,
+    /// Flushes before it are under way.
+    Flushes,
+    /// The ordering model.
+    Ordering,
+}
+
+impl From<WouldBlock> for Blocked {
+    fn from(_: WouldBlock) -> Blocked {
+        Blocked::Ordering
     }
 }
 
@@ -140,8 +157,8 @@ pub(super) struct Account {
     activity: Option<Activity>,
     /// What stands at the store buffer's head, or is the operation itself, while the program waits.
     waits_for: Option<Kind>,
-    /// The ordering model kept the head, when it was last looked at.
-    by_ordering: bool,
+    /// What kept the head, when it was last looked at.
+    blocked_by: Option<Blocked>,
     /// What was charged when the region of interest began, and when it ended.
     began: Option<Spent>,
     ended: Option<Spent>,
@@ -188,24 +205,33 @@ impl Account {
         self.waits_for = kind;
     }
 
-    /// The store buffer's head cannot act: because of the ordering model, or of a line that is under way.
-    pub(super) fn blocked(&mut self, by_ordering: bool) {
-        self.by_ordering = by_ordering;
+    /// The store buffer's head cannot act.
+    pub(super) fn blocked(&mut self, by: Blocked) {
+        self.blocked_by = Some(by);
     }
 
-    /// Whether it was the ordering model that kept the head, when it was last looked at during this wait.
+    /// The store buffer's head has become visible; nothing is known of the next.
+    pub(super) fn passed(&mut self) {
+        self.blocked_by = None;
+    }
+
+    /// Whether it was no line that kept the head, when it was last looked at during this wait.
     pub(super) fn is_by_ordering(&self) -> bool {
-        self.by_ordering
+        matches!(self.blocked_by, Some(Blocked::Flushes | Blocked::Ordering))
     }
 
     /// A wait for the store buffer ends at `now`.
     pub(super) fn drained(&mut self, now: Time) {
-        let by_ordering = std::mem::take(&mut self.by_ordering);
+        let blocked_by = self.blocked_by.take();
         let cause = match self.waits_for.take() {
             Some(Kind::Register | Kind::RegisterLoad) => Cause::Devices,
             Some(Kind::Fence(_) | Kind::Flush(_) | Kind::Rmw(_)) => Cause::Fences,
-            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) if by_ordering => Cause::BufferFull,
-            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) | None => Cause::Memory,
+            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) => match blocked_by {
+                Some(Blocked::Ordering) => Cause::BufferFull,
+                Some(Blocked::Flushes) => Cause::Fences,
+                Some(Blocked::Line) | None => Cause::Memory,
+            },
+            None => Cause::Memory,
         };
         self.charge(now, cause);
     }

@@ -1,7 +1,7 @@
 //! The core's state, and what drives it: messages, its background (store buffer and ordering model), and the
 //! clock of its program.
 
-use super::account::{Account, Cause};
+use super::account::{Account, Blocked, Cause};
 use super::caches::{Caches, State, Victim};
 use super::checkpoint::Checkpoint;
 use super::combining::Combining;
@@ -242,7 +242,7 @@ impl Front {
             self.ordering_progressed(at);
         } else if self.doubts > 0 && self.is_refused() {
             self.head_blocked = true;
-            self.account.blocked(true);
+            self.account.blocked(Blocked::Ordering);
         } else if self.head_is_alone() && self.drain_plain(at) {
             // The ordering model was not asked.
             return self.shrink_safe_time();

@@ -1,27 +1,14 @@
 //! The store buffer's head becomes visible: stores, locked operations, flushes and fences, one at a time.
 
+use super::account::Blocked;
 use super::caches::{Slot, State, put};
 use super::combining::Combining;
 use super::front::{Front, Wait};
 use super::store_buffer::{Entry, Kind};
 use protocol::{
-    Block, FenceKind, FlushKind, Flushed, Line, LineWrite, Msg, Peer, RmwKind, WouldBlock, mask_of, offset_of,
+    Block, FenceKind, FlushKind, Flushed, Line, LineWrite, Msg, Peer, RmwKind, mask_of, offset_of,
 };
 use units::{Dur, Time};
-
-/// Why the head goes no further now.
-enum Blocked {
-    /// Its line is on its way.
-    Line,
-    /// The ordering model, or flushes under way.
-    Ordering,
-}
-
-impl From<WouldBlock> for Blocked {
-    fn from(_: WouldBlock) -> Blocked {
-        Blocked::Ordering
-    }
-}
 
 /// How long after its step the next entry may act; `None` when the entry has to be looked at again then.
 type Step = Result<(Dur, bool), Blocked>;
@@ -58,7 +45,7 @@ impl Front {
         self.head_free_at = at + self.spec.store_interval;
         self.doubts = self.doubts.saturating_sub(1);
         self.pop_head(at, self.spec.store_interval);
-        self.account.blocked(false);
+        self.account.passed();
         true
     }
 
@@ -81,14 +68,14 @@ impl Front {
                 self.doubts = self.doubts.saturating_sub(1);
                 if done == DONE {
                     self.pop_head(at, takes);
-                    self.account.blocked(false);
+                    self.account.passed();
                 }
             }
             Err(why) => {
                 self.head_blocked = true;
                 // The one that has waited, and the next.
                 self.doubts = 2;
-                self.account.blocked(matches!(why, Blocked::Ordering));
+                self.account.blocked(why);
             }
         }
     }
@@ -156,7 +143,7 @@ impl Front {
     fn commit_store(&mut self, at: Time, entry: &Entry) -> Step {
         let slot = self.own(at, entry.line())?;
         if self.flushes_hold_stores() {
-            return Err(Blocked::Ordering);
+            return Err(Blocked::Flushes);
         }
         self.release_once(at, entry)?;
         self.acquire(at, entry)?;
@@ -361,7 +348,7 @@ impl Front {
             self.progress(2);
         }
         if (kind == FlushKind::Clflush || !self.spec.flush.overlap) && self.unacknowledged > 0 {
-            return Err(Blocked::Ordering);
+            return Err(Blocked::Flushes);
         }
         Ok((self.spec.store_interval, DONE))
     }
@@ -374,7 +361,7 @@ impl Front {
         let changed = self.changed(line).is_some();
         if changed && self.unacknowledged > 0 {
             // Of two flushes of a line, one in the caches, nobody could tell which one an answer is for.
-            return Err(Blocked::Ordering);
+            return Err(Blocked::Flushes);
         }
         let flushed = self.ordering.flush(at, line, changed, drop, &mut self.outbox)?;
         self.stats.flushes += u64::from(flushed != Flushed::ByCaches);
@@ -426,7 +413,7 @@ impl Front {
         while !self.combining.is_empty() && self.room_for(self.spec.outstanding_writes).is_ok() {
             self.emit_combining(at, 0);
         }
-        if self.unacknowledged > 0 { Err(Blocked::Ordering) } else { Ok(()) }
+        if self.unacknowledged > 0 { Err(Blocked::Flushes) } else { Ok(()) }
     }
 }
 
