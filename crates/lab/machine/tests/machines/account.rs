@@ -129,6 +129,40 @@ fn causes_agree_with_what_cores_count_besides() {
     assert!(of("time.compute") > 0.0 && of("time.fences") > 0.0);
 }
 
+/// Of one thread that takes no lock: locks have their own cause.
+#[test]
+fn sums_of_waits_are_of_the_causes_that_the_account_knows() {
+    let sums = [
+        ("time.memory", "cpu.memory_stall"),
+        ("time.fences", "ordering.fence_stall"),
+        ("time.buffer_full", "ordering.buffer_stall"),
+    ];
+    for (machine, workload) in [
+        ("optane", "append"),
+        ("optane", "bandwidth"),
+        ("intel", "append"),
+        ("asap-rp", "bandwidth"),
+        ("strandweaver", "append"),
+        ("nearpm-md", "btree"),
+    ] {
+        let report = report(machine, workload, &[("workload.threads", "1")]).unwrap();
+        let of = |name| report.get(name).unwrap_or(0.0);
+        for (cause, sum) in sums {
+            assert!(
+                (of(cause) - of(sum)).abs() < 1e-6,
+                "{machine} {workload}: {cause} {} {}",
+                of(cause),
+                of(sum)
+            );
+        }
+        let stalled = of("ordering.fence_stall") + of("ordering.buffer_stall");
+        assert!(
+            (of("ordering.stall_share") - stalled / report.time.as_ns()).abs() < 1e-9,
+            "{machine} {workload}"
+        );
+    }
+}
+
 #[test]
 fn what_is_said_to_cost_time_does() {
     let share = |machine: &str, workload: &str, sets: &[(&str, &str)], cause: &str| {

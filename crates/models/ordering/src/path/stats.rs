@@ -83,8 +83,8 @@ pub(crate) struct BlockedShare {
 #[derive(Statistics)]
 #[statistics(prefix = "ordering")]
 pub(crate) struct StallShare {
-    /// share of core time lost to fences and where there is no room for another write, also while a lock is taken, which the cores' time
-    /// counts under locks
+    /// share of core time lost to fences, to flushes that hold up stores, and where there is no room for another write, also while a lock
+    /// is taken and in the kernel, which the cores' time counts as such
     #[stat(column = "stalled")]
     pub(crate) stall_share: f64,
 }

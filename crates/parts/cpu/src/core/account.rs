@@ -18,6 +18,15 @@ pub(super) enum Cause {
 }
 
 impl Cause {
+    /// As a wait for it is called on a timeline.
+    pub(super) fn stall_name(self) -> &'static str {
+        match self {
+            Cause::Fences => "fence",
+            Cause::BufferFull => "persist buffer full",
+            Cause::Memory | Cause::Devices | Cause::Compute | Cause::Locks | Cause::Kernel => self.name(),
+        }
+    }
+
     /// As the statistic is called.
     fn name(self) -> &'static str {
         match self {
@@ -215,25 +224,26 @@ impl Account {
         self.blocked_by = None;
     }
 
-    /// Whether it was no line that kept the head, when it was last looked at during this wait.
-    pub(super) fn is_by_ordering(&self) -> bool {
-        matches!(self.blocked_by, Some(Blocked::Flushes | Blocked::Ordering))
+    /// A wait ends at `now`; gives its cause.
+    pub(super) fn waited(&mut self, now: Time) -> Cause {
+        let cause = self.cause_of_wait();
+        self.waits_for = None;
+        self.charge(now, cause);
+        cause
     }
 
-    /// A wait for the store buffer ends at `now`.
-    pub(super) fn drained(&mut self, now: Time) {
-        let blocked_by = self.blocked_by.take();
-        let cause = match self.waits_for.take() {
+    /// What the program waits for, as the head was when it was last looked at.
+    fn cause_of_wait(&self) -> Cause {
+        match self.waits_for {
             Some(Kind::Register | Kind::RegisterLoad) => Cause::Devices,
             Some(Kind::Fence(_) | Kind::Flush(_) | Kind::Rmw(_)) => Cause::Fences,
-            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) => match blocked_by {
+            Some(Kind::Store | Kind::NonTemporal | Kind::Acquired) => match self.blocked_by {
                 Some(Blocked::Ordering) => Cause::BufferFull,
                 Some(Blocked::Flushes) => Cause::Fences,
                 Some(Blocked::Line) | None => Cause::Memory,
             },
             None => Cause::Memory,
-        };
-        self.charge(now, cause);
+        }
     }
 
     /// The region of interest begins.

@@ -342,30 +342,17 @@ impl Front {
         self.runnable = true;
         self.resumed = true;
         self.now = self.now.max(at);
-        self.account_stall(wait);
+        self.account_stall();
     }
 
-    fn account_stall(&mut self, wait: Wait) {
+    fn account_stall(&mut self) {
         let lasted = self.now - self.wait_from;
-        let (sum, name) = match wait {
-            Wait::Drained => (&mut self.stats.fence_stall, "fence"),
-            Wait::Room if self.account.is_by_ordering() => {
-                (&mut self.stats.path.buffer_stall, "persist buffer full")
-            }
-            Wait::Nothing | Wait::Line(_) | Wait::MissRegister | Wait::Room => {
-                (&mut self.stats.memory_stall, "memory")
-            }
-        };
-        *sum += lasted;
-        match wait {
-            Wait::Room | Wait::Drained => self.account.drained(self.now),
-            Wait::Nothing | Wait::Line(_) | Wait::MissRegister => {
-                self.account.charge(self.now, Cause::Memory)
-            }
-        }
+        let cause = self.account.waited(self.now);
+        self.stats.waited(cause, lasted);
         if lasted > Dur::ZERO
             && let Some(marks) = &mut self.marks
         {
+            let name = cause.stall_name();
             marks.push(Mark::Span { track: Track("stall"), name, from: self.wait_from, lasts: lasted });
         }
     }

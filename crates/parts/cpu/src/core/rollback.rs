@@ -66,6 +66,7 @@ impl Front {
         }
         self.ordering.goes_back(now, true);
         self.store_buffer.clear();
+        self.account.passed();
         self.head_blocked = false;
         self.clear_until = Time::ZERO;
         let Some(kept) = &mut self.checkpoint else { return };

@@ -1,5 +1,6 @@
 //! What a core counts.
 
+use super::account::Cause;
 use params::{Distribution, Dur, Statistics};
 
 /// What programs do.
@@ -52,10 +53,12 @@ pub(super) struct Stats {
     /// loads and stores of devices' registers
     #[stat(unless_zero, explains = "time.devices")]
     pub(super) registers: u64,
-    /// time that programs waited at fences and locked operations, summed over cores
+    /// time that programs waited at fences and locked operations, or for flushes that held up stores, also while a lock is taken
+    /// and in the kernel, which the cores' time counts as such; summed over cores
     #[stat(name = ".ordering.fence_stall")]
     pub(super) fence_stall: Dur,
-    /// time that programs waited for lines, summed over cores
+    /// time that programs waited for lines, also while a lock is taken and in the kernel, which the cores' time counts as such;
+    /// summed over cores
     pub(super) memory_stall: Dur,
     /// time that programs spent on their crash-consistency mechanism, summed over cores
     #[stat(unless_zero, unreported)]
@@ -65,6 +68,19 @@ pub(super) struct Stats {
     pub(super) movement: Dur,
     #[stat(skip)]
     pub(super) path: PathStats,
+}
+
+impl Stats {
+    /// A wait has ended that lasted so long, whatever the program is about meanwhile.
+    pub(super) fn waited(&mut self, cause: Cause, lasted: Dur) {
+        let sum = match cause {
+            Cause::Memory => &mut self.memory_stall,
+            Cause::Fences => &mut self.fence_stall,
+            Cause::BufferFull => &mut self.path.buffer_stall,
+            Cause::Devices | Cause::Compute | Cause::Locks | Cause::Kernel => return,
+        };
+        *sum += lasted;
+    }
 }
 
 /// What a core with a persist path counts besides.
