@@ -73,6 +73,13 @@ impl Tally {
         }
     }
 
+    /// The sums of time alone.
+    #[must_use]
+    pub fn times(&self) -> Tally {
+        let is_time = |entry: &&(&'static str, Value)| matches!(entry.1, Value::Time(_));
+        Tally(self.0.iter().filter(is_time).cloned().collect())
+    }
+
     /// Takes away what had been counted before the region of interest began.
     pub fn subtract(&mut self, before: &Tally) {
         for (name, value) in &mut self.0 {

@@ -8,7 +8,7 @@ use crate::stats::{STATISTICS, derived, is_reported};
 use cpu::{Stretch, TimeStats};
 use engine::Timeline;
 use protocol::params::SHARES;
-use protocol::{Image, Node, Tally, Value, View};
+use protocol::{Image, Tally, Value, View};
 use serde_json::{Map, json};
 use simulator::Series;
 use units::{Dur, Time};
@@ -189,7 +189,24 @@ impl WiredMachine {
     /// The cores whose programs told of a region of interest; all where none did. What others do meanwhile is no part of it.
     fn of_interest(&self) -> impl Iterator<Item = &cpu::Core> {
         let any_told = self.region_began().is_some();
-        self.cores.iter().filter(move |core| !any_told || core.region().0.is_some())
+        let is_of_it = move |core: &&cpu::Core| !any_told || core.region().0.is_some();
+        self.cores.iter().filter(|core| core.is_loaded()).filter(is_of_it)
+    }
+
+    /// What cores counted outside of the region of interest, up to `now`. Where no recording bounds it, devices count on behind its end,
+    /// and cores do with them, and so does whoever told of no region: but for time, of which there is no more than the region has.
+    fn outside_of_cores(&mut self, now: Time) -> Tally {
+        let mut outside = Tally::default();
+        if self.region_began().is_none() {
+            return outside;
+        }
+        let is_bounded = self.is_bounded();
+        for core in &mut self.cores {
+            let beside = core.counted_beside_region(now);
+            outside.add(&core.outside_region());
+            outside.add(&if is_bounded { beside } else { beside.times() });
+        }
+        outside
     }
 
     /// What each core kept of its first time, counted from `began`.
@@ -207,7 +224,6 @@ impl WiredMachine {
         machine: &Description,
         workload: &WorkloadDescription,
         options: &RunOptions,
-        threads: usize,
         mut interest: Interest,
     ) -> Report {
         let last = self.cores.iter().map(cpu::Core::now).max().unwrap_or(Time::ZERO);
@@ -221,20 +237,14 @@ impl WiredMachine {
         let bounded = if self.is_bounded() { interest.time(end) } else { None };
         if self.is_bounded() {
             interest.finish(self.shared_tally(last.max(end)));
-            self.cores.iter_mut().for_each(|core| core.close_region(last.max(end)));
         }
         let mut before = std::mem::take(&mut interest.outside);
-        self.cores.iter().for_each(|h| before.add(&h.outside_region()));
-        if self.is_bounded() && self.region_began().is_some() {
-            // A thread that ended before the region has counted nothing in it.
-            let untold = self.cores.iter_mut().filter(|core| core.region().0.is_none());
-            untold.for_each(|core| core.stats(last.max(end), &mut before));
-        }
+        before.add(&self.outside_of_cores(last.max(end)));
         tally.subtract(&before);
         let time = bounded.unwrap_or_else(|| end.since(began));
         // A run that was cut short leaves programs in the middle of something.
         let spent = options.power_fails_at.is_none().then(|| self.time_spent(time));
-        let mut stats = statistics(&tally, time, threads, spent);
+        let mut stats = statistics(&tally, time, self.of_interest().count(), spent);
         if let Some(sampling) = interest.sampling() {
             sampling.each(&mut |name, value| stats.push(Statistic { name: name.into(), value }));
             in_order(&mut stats);

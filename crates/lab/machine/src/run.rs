@@ -53,7 +53,6 @@ fn run_lines(
     options: &RunOptions,
 ) -> Result<Report, RunError> {
     let mut m = WiredMachine::prepare(machine, workload, options)?;
-    let threads = workload.threads();
     // What files hold at the end is to be known, or what comes after the region of interest is of no use.
     m.ends_with_region = options.power_fails_at.is_none() && options.without_images && m.is_bounded();
     let interest = m.run(options.power_fails_at);
@@ -61,7 +60,7 @@ fn run_lines(
     if options.power_fails_at.is_none() && !m.is_over() {
         m.check_finished()?;
     }
-    Ok(m.report(machine, workload, options, threads, interest))
+    Ok(m.report(machine, workload, options, interest))
 }
 
 impl WiredMachine {

@@ -75,6 +75,12 @@ fn causes_are_those_of_the_cores_that_told_of_a_region() {
         assert_eq!(report.workload_description.threads(), 4);
         let sum: u64 = account(&report).0.iter().map(|(_, ps)| ps).sum();
         assert_eq!(sum, report.time.as_ps(), "{machine}");
+        // So are sums of waits, of which some are the kernel's.
+        let of = |names: [&str; 3]| -> f64 { names.iter().filter_map(|name| report.get(name)).sum() };
+        let told = of(["time.memory", "time.fences", "time.buffer_full"]);
+        let waits = of(["cpu.memory_stall", "ordering.fence_stall", "ordering.buffer_stall"]);
+        let kernel = report.get("time.kernel").unwrap_or(0.0);
+        assert!((told - 1e-6..=told + kernel + 1e-6).contains(&waits), "{machine}: {told} {waits} {kernel}");
         assert_eq!(report.opening.len(), 1, "{machine}");
     }
 }

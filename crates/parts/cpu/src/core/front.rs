@@ -402,7 +402,8 @@ impl Front {
             self.region_gaps += self.now.since(ended);
             self.operation_ended = None;
             self.account.begin_again(self.now);
-            self.close_region(self.now);
+            let between = self.counted_behind_region(self.now);
+            self.outside_region.add(&between);
         } else {
             return;
         }
@@ -430,13 +431,17 @@ impl Front {
         counted
     }
 
-    /// What was counted since the region ended is not of it.
-    pub(super) fn close_region(&mut self, now: Time) {
-        if let Some(before) = self.at_region_end.take() {
-            let mut counted = self.counted(now);
-            counted.subtract(&before);
-            self.outside_region.add(&counted);
-        }
+    /// What was counted since the region ended, if an end was told.
+    fn counted_behind_region(&mut self, now: Time) -> Tally {
+        let Some(before) = self.at_region_end.take() else { return Tally::default() };
+        let mut counted = self.counted(now);
+        counted.subtract(&before);
+        counted
+    }
+
+    /// What was counted up to `now` since the region ended, or in all where none was told.
+    pub(super) fn counted_beside_region(&mut self, now: Time) -> Tally {
+        if self.region_began.is_some() { self.counted_behind_region(now) } else { self.counted(now) }
     }
 
     pub(super) fn hand_up(&mut self, now: Time, sink: &mut dyn StatSink) {

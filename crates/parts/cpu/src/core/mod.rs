@@ -218,22 +218,25 @@ impl Core {
         (f.region_began, f.region_ended)
     }
 
-    /// Adds where this core's time went, in a region of interest of so much time on the machine, if a program was
-    /// loaded. Time outside the core's own region is idle.
+    /// Adds where this core's time went, in a region of interest of so much time on the machine. Time outside the core's own
+    /// region is idle.
     pub fn add_time(&self, all: Dur, time: &mut TimeStats) {
         let f = self.port.0.borrow();
-        if !f.loaded {
-            return;
-        }
         let (from, to) = f.account.region();
         time.add(&from, &to, f.capabilities.orders_stores);
         let own = (f.region_began.unwrap_or(Time::ZERO), f.region_ended.unwrap_or(f.now));
         time.idle += all - (own.1.since(own.0) - f.region_gaps);
     }
 
-    /// What this core counted from the end of the region of interest to `now`, if an end was told, is not of it.
-    pub fn close_region(&mut self, now: Time) {
-        self.port.0.borrow_mut().close_region(now);
+    /// Whether a program was given to this core.
+    pub fn is_loaded(&self) -> bool {
+        self.port.0.borrow().loaded
+    }
+
+    /// What this core counted from the end of the region of interest to `now`, if an end was told; everything where it told of no
+    /// region. Asked once.
+    pub fn counted_beside_region(&mut self, now: Time) -> Tally {
+        self.port.0.borrow_mut().counted_beside_region(now)
     }
 
     /// What this core had counted when the region of interest began, and where it was not open.
