@@ -44,6 +44,22 @@ def test_a_curve_measures_memory_and_not_the_faults_in_which_its_pages_are_mappe
     assert 100 < points[0]["load_to_use_ns"] < 250 and points[-1]["gb_per_s"] > 7
 
 
+def test_a_curve_of_what_a_cache_holds_measures_the_cache_under_load(cli: Cli) -> None:
+    own = ("curve", "cmmh", "--reads", "100", "--set", "cpu.cores=6")
+    points = cli.json(*own, "--set", "workload.pages=200", "--set", "workload.operations=300")
+    # A page's way from the NAND takes 25 us.
+    assert points[0]["load_to_use_ns"] < 300 and all(p["load_to_use_ns"] < 2000 for p in points)
+    assert points[-1]["gb_per_s"] > 5
+    missed = cli.json(*own, "--set", "workload.pages=4096")
+    assert missed[-1]["load_to_use_ns"] > 10_000
+
+
+def test_a_curve_has_as_many_loads_as_are_asked_for_where_each_fetches_a_page(cli: Cli) -> None:
+    own = ("curve", "cmmh", "--reads", "100", "--set", "cpu.cores=2")
+    few, more = (cli.json(*own, "--set", f"workload.operations={n}") for n in (100, 200))
+    assert few[-1]["load_to_use_ns"] != more[-1]["load_to_use_ns"]
+
+
 def test_the_smallest_region_and_the_shortest_run_measure_what_others_do(cli: Cli) -> None:
     highest = {}
     for key, value in (("pages", 8192), ("pages", 1056), ("operations", 100)):

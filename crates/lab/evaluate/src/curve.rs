@@ -10,6 +10,7 @@ mod asked;
 use crate::bands::study::{Fnv, described};
 use crate::runs::{Kept, in_parallel, quiet};
 use machine::{ConfigError, Description, Report, RunError, WorkloadDescription};
+use protocol::PAGE_BYTES;
 use serde_json::{Value, json};
 
 /// Shares of reads that are drawn unless others are asked for.
@@ -19,9 +20,12 @@ const LOADS: [u64; 8] = [15, 30, 45, 60, 70, 80, 88, 95];
 /// What caches of a core, and for each core of the last level, are cut to.
 const L2_BYTES: u64 = 64 << 10;
 const LLC_BYTES_A_CORE: u64 = 128 << 10;
-/// A few loads tell whether one takes so long that pages are fetched for it. Runs are then shorter: each load is a fault.
+/// A few loads tell whether one takes so long that pages are fetched for it. Runs are then shorter, but for loads that are asked for: each
+/// load is a fault.
 const LOOK: [(&str, u64); 2] = [("workload.operations", 20), ("workload.warm", 1)];
 const SLOW_NS: f64 = 2000.0;
+/// The same where one core's pages fit a cache in front of the memory, and those of all do not.
+const SLOW_UNDER_LOAD_NS: f64 = 10_000.0;
 const SHORTER: [(&str, u64); 2] = [("workload.operations", 40), ("workload.warm", 500)];
 const WORKLOAD: &str = "bandwidth-latency";
 
@@ -87,10 +91,12 @@ pub fn curves(
             Ok(point(share, &report, own.settings.text("workload.memory")))
         })
     };
-    let is_slow = one(100, None, &LOOK)?.load_to_use_ns > SLOW_NS;
-    let shorter: &[_] = if is_slow { &SHORTER } else { &[] };
+    let looks_slow = |gap, most| Ok::<_, RunError>(one(100, gap, &LOOK)?.load_to_use_ns > most);
+    let is_slow = looks_slow(None, SLOW_NS)?
+        || leaves_cache(machine, workload)? && looks_slow(Some(0.0), SLOW_UNDER_LOAD_NS)?;
+    let shorter: Vec<_> = SHORTER.into_iter().filter(|(key, _)| is_slow && !workload.is_given(key)).collect();
     let run = |&(share, gap): &(u64, Option<f64>)| {
-        let found = one(share, gap, shorter)?;
+        let found = one(share, gap, &shorter)?;
         step();
         Ok(found)
     };
@@ -106,6 +112,15 @@ pub fn curves(
         std::iter::once(none).chain(own).chain([*top]).collect::<Vec<_>>()
     };
     Ok(most.iter().flat_map(of).collect())
+}
+
+/// Whether a cache in front of the memory has no room for what all cores visit.
+fn leaves_cache(machine: &Description, workload: &WorkloadDescription) -> Result<bool, ConfigError> {
+    if workload.settings.text("workload.memory") == "dram" {
+        return Ok(false);
+    }
+    let visited = cores(machine) * workload.settings.number("workload.pages") * PAGE_BYTES;
+    Ok(machine::cached_bytes(machine)?.is_some_and(|cached| visited > cached))
 }
 
 /// The point that was kept of such a run, or else what `run` gives, which is kept.

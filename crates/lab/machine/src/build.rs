@@ -160,6 +160,15 @@ impl WiredMachine {
     }
 }
 
+/// Bytes of persistent memory that caches in front of it hold at once; none where there is no such cache.
+///
+/// # Errors
+/// When the machine cannot be built.
+pub fn cached_bytes(description: &Description) -> Result<Option<u64>, ConfigError> {
+    let machine = WiredMachine::build(description, 1, Mode::Fast)?;
+    Ok(machine.pm_cache.map(|cache| cache.bytes))
+}
+
 /// The parts of all memories.
 struct Built {
     devices: Vec<Box<dyn MemoryDevice>>,

@@ -39,6 +39,7 @@ pub mod sources;
 pub use ::params::StatisticInfo;
 pub use acting::does_nothing;
 pub use arenas::within_arenas;
+pub use build::cached_bytes;
 pub use campaign::{Assignment, Campaign, Point, comparable, twice};
 pub use cpu::Stretch;
 pub use crash::{

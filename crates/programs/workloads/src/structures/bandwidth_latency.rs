@@ -2,7 +2,7 @@
 //! others read and store as fast as they are told to.
 //!
 //! Traffic goes along pages that lie anywhere, line by line, as a stream does in memory that an operating system has
-//! handed out; where a driver maps pages at their first touch, each is touched before. A store asks for its line first and sends it back once the caches need the room, so that memory sees a
+//! handed out; where a driver maps pages at their first touch, or a cache in front of the memory has room for all of them, each is touched before. A store asks for its line first and sends it back once the caches need the room, so that memory sees a
 //! read and a write for each. Nobody visits a line twice before all of a region has been visited, so that caches of less
 //! than that answer nothing.
 
@@ -48,8 +48,8 @@ pub(crate) async fn run(c: Context) {
     let is_dram = c.settings.read::<Memory>("workload.memory") == Memory::Dram;
     let arena = if is_dram { &c.dram } else { &c.pm };
     let first = arena.alloc(pages * PAGE_BYTES, PAGE_BYTES);
-    if c.is_mapped_late && !is_dram {
-        // The memory is measured, and not the faults in which its pages are mapped.
+    if (c.is_mapped_late || is_cached_whole(&c, pages)) && !is_dram {
+        // The memory is measured, and not the faults in which its pages are mapped, nor its way into a cache that holds all of it.
         for page in 0..pages {
             c.load(first + page * PAGE_BYTES).await;
         }
@@ -59,6 +59,11 @@ pub(crate) async fn run(c: Context) {
     } else {
         traffic(&c, first, pages).await;
     }
+}
+
+/// Whether a cache in front of persistent memory has room for what all threads visit.
+fn is_cached_whole(c: &Context, pages: u64) -> bool {
+    c.pm_cache.is_some_and(|cache| c.threads as u64 * pages * PAGE_BYTES <= cache.bytes)
 }
 
 /// Loads one line after the other; only this thread's time and operations are the region's.
