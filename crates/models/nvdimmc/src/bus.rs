@@ -1,7 +1,6 @@
 //! Two masters on one command and data bus: when the device may drive it, what it then sends, and the checker that is
 //! always on.
 
-use crate::firmware::Move;
 use memory::ddr4::{BANKS, BURST, Command, Kind, LINES_PER_ROW, Legality, Place, Spec};
 use std::fmt;
 
@@ -38,6 +37,9 @@ impl BusSpec {
     }
 }
 
+/// Lines that the device moves in a window: first, number, and whether it writes them.
+pub type Move = (u64, u64, bool);
+
 /// When the device owns the bus of a rank, in clocks: from the first, before the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -67,25 +69,69 @@ impl Window {
     }
 
     /// The commands of these moves, in order; none when the window is too short for all of them. A row is opened while
-    /// the one before is in use, if it is in another bank. Every row is closed again, tRP before the window closes.
+    /// the one before is in use, if it is in another bank, and stays open for a move that goes on in it. Every row is
+    /// closed again, tRP before the window closes.
     pub fn transfer(&self, moves: &[Move], s: &Spec) -> Option<Vec<Command>> {
         let mut plan = Plan {
             spec: s,
             commands: Vec::new(),
             column: self.opens,
             closed: vec![self.opens; s.ranks * BANKS],
+            open: None,
         };
         for (first, lines, write) in moves {
             plan.lines(*first, *lines, *write);
         }
+        plan.close();
         plan.commands.sort_by_key(|c| c.clock);
         let fits = plan.closed.iter().all(|clock| *clock <= self.closes);
         fits.then_some(plan.commands)
     }
+}
 
-    /// The most lines of a row that a window takes.
-    pub fn most_lines(&self, s: &Spec) -> u64 {
-        (1..=LINES_PER_ROW).rev().find(|lines| self.transfer(&[(0, *lines, true)], s).is_some()).unwrap_or(0)
+/// What the device does in a window: it asks before each move, and goes without what does not fit.
+pub struct Work<'s> {
+    window: Window,
+    spec: &'s Spec,
+    moves: Vec<Move>,
+    commands: Vec<Command>,
+}
+
+impl<'s> Work<'s> {
+    /// Nothing so far.
+    pub fn new(window: Window, spec: &'s Spec) -> Work<'s> {
+        Work { window, spec, moves: Vec::new(), commands: Vec::new() }
+    }
+
+    /// Takes one more move, if the window is long enough for all of them then; whether it is.
+    pub fn takes(&mut self, more: Move) -> bool {
+        self.moves.push(more);
+        match self.window.transfer(&self.moves, self.spec) {
+            Some(commands) => {
+                self.commands = commands;
+                true
+            }
+            None => {
+                self.moves.pop();
+                false
+            }
+        }
+    }
+
+    /// A mistake: so many lines more are read, whenever the window ends.
+    pub fn overruns(&mut self, lines: u64) {
+        self.window.closes = u64::MAX;
+        self.takes((0, lines, false));
+    }
+
+    /// The moves, in order.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// Their commands, in order.
+    pub fn commands(&self) -> &[Command] {
+        &self.commands
     }
 }
 
@@ -97,6 +143,15 @@ struct Plan<'s> {
     column: u64,
     /// For each bank of each rank: from when on it can be opened.
     closed: Vec<u64>,
+    /// The row that was used last.
+    open: Option<OpenRow>,
+}
+
+/// A row, and from when on it can be closed.
+#[derive(Clone, Copy)]
+struct OpenRow {
+    place: Place,
+    closes: u64,
 }
 
 impl Plan<'_> {
@@ -110,19 +165,17 @@ impl Plan<'_> {
         }
     }
 
-    /// Opens a row, moves some of its lines, and closes it.
+    /// Moves some lines of a row.
     fn row(&mut self, place: Place, lines: u64, write: bool) {
         let s = self.spec;
-        let bank = usize::from(place.rank) * BANKS + usize::from(place.bank);
         // After what was read is written, and after what was written is read, the bus turns round.
         let turned = match self.commands.iter().rfind(|c| matches!(c.kind, Kind::Read | Kind::Write)) {
             Some(c) if c.kind == Kind::Read && write => c.clock + s.read_to_write(),
             Some(c) if c.kind == Kind::Write && !write => c.clock + s.cwl + BURST + s.wtr_l,
             _ => 0,
         };
-        let opened = self.slot(self.closed[bank].max(self.column.max(turned).saturating_sub(s.rcd)));
-        self.send(opened, Kind::Activate, place);
-        let mut clock = self.slot((opened + s.rcd).max(self.column).max(turned));
+        let (ready, closes) = self.opened(place, self.column.max(turned));
+        let mut clock = self.slot(ready);
         let mut last = clock;
         for _ in 0..lines {
             clock = self.slot(clock);
@@ -131,9 +184,36 @@ impl Plan<'_> {
             clock += s.ccd_l;
         }
         self.column = clock;
-        let close = self.slot((last + Window::to_precharge(s, write)).max(opened + s.ras));
+        self.open = Some(OpenRow { place, closes: closes.max(last + Window::to_precharge(s, write)) });
+    }
+
+    /// Opens a row, if it is not open, for a burst that goes at `wanted` or later; gives from when on that can, and the row be closed.
+    fn opened(&mut self, place: Place, wanted: u64) -> (u64, u64) {
+        let s = self.spec;
+        let is_it = |open: &OpenRow| {
+            let Place { rank, bank, row, column: _ } = open.place;
+            (rank, bank, row) == (place.rank, place.bank, place.row)
+        };
+        if let Some(open) = self.open.filter(is_it) {
+            return (wanted, open.closes);
+        }
+        self.close();
+        let opened = self.slot(self.closed[Plan::bank(place)].max(wanted.saturating_sub(s.rcd)));
+        self.send(opened, Kind::Activate, place);
+        ((opened + s.rcd).max(wanted), opened + s.ras)
+    }
+
+    /// Closes the row that is open.
+    fn close(&mut self) {
+        let Some(OpenRow { place, closes }) = self.open.take() else { return };
+        let close = self.slot(closes);
         self.send(close, Kind::Precharge, place);
-        self.closed[bank] = close + s.rp;
+        self.closed[Plan::bank(place)] = close + self.spec.rp;
+    }
+
+    /// The number of a place's bank over all ranks.
+    fn bank(place: Place) -> usize {
+        usize::from(place.rank) * BANKS + usize::from(place.bank)
     }
 
     /// The first clock from `clock` on at which the command bus is free.

@@ -1,5 +1,6 @@
 //! The device's firmware: it looks at the CP area once a window and carries out what it finds there.
 
+use crate::bus::Work;
 use crate::command::{Acknowledgement, CpCommand, Opcode, cp_line};
 use crate::mutant::Mutant;
 use memory::nand::{Ftl, Timed};
@@ -29,7 +30,7 @@ pub struct FirmwareSpec {
     pub finish: Dur,
     /// Commands under way at once; 1 as published, at most 32.
     pub queue_depth: usize,
-    /// Pages moved in a window; 1 as published (4 KB), 2 fit.
+    /// Pages moved in a window at most; 1 as published (4 KB).
     pub window_pages: usize,
     /// Pages that the device holds for the NAND; a writeback is acknowledged once its page has room there.
     pub write_buffer: usize,
@@ -53,9 +54,6 @@ impl FirmwareSpec {
         Ok(())
     }
 }
-
-/// Lines that the device moves in a window: first, number, and whether it writes them.
-pub type Move = (u64, u64, bool);
 
 /// What a command needs next, and from when on it can.
 #[derive(Clone, Debug, Hash)]
@@ -168,51 +166,41 @@ impl Firmware {
     }
 
     /// The device owns the bus at `now`. One kind of work in each window, as published: pages, as many as it takes;
-    /// where none is ready, every acknowledgement that is due; where none is, a look at the CP area.
-    pub fn window(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
-        let mut moves = self.move_pages(now, dram);
-        if moves.is_empty() {
-            moves = self.acknowledge(now, dram);
+    /// where none is ready, every acknowledgement that is due; where none is, a look at the CP area. What the window is too
+    /// short for waits for another.
+    pub fn window(&mut self, now: Time, dram: &mut dyn Dram, work: &mut Work<'_>) {
+        self.move_pages(now, dram, work);
+        if work.moves().is_empty() {
+            self.acknowledge(now, dram, work);
         }
-        if moves.is_empty() {
-            moves = self.poll(now, dram);
+        if work.moves().is_empty() {
+            self.poll(now, dram, work);
         }
-        moves
     }
 
-    fn move_pages(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
-        let mut moves = Vec::new();
+    fn move_pages(&mut self, now: Time, dram: &mut dyn Dram, work: &mut Work<'_>) {
         for at in 0..self.jobs.len() {
-            while moves.len() < self.spec.window_pages
-                && let Some(done) = self.move_page(at, now, dram)
-            {
-                moves.push(done);
-            }
+            while work.moves().len() < self.spec.window_pages && self.move_page(at, now, dram, work) {}
         }
-        moves
     }
 
-    /// The page that a job moves next, if it can now.
-    fn move_page(&mut self, at: usize, now: Time, dram: &mut dyn Dram) -> Option<Move> {
+    /// Moves the page that a job moves next, if it can now; whether it could.
+    fn move_page(&mut self, at: usize, now: Time, dram: &mut dyn Dram, work: &mut Work<'_>) -> bool {
         let Job { command, stage, from, .. } = &self.jobs[at];
         let first = u64::from(command.slot) * PAGE_LINES;
         if *from > now {
-            return None;
+            return false;
         }
-        let write = match stage {
-            Stage::Drain => {
-                self.drain(at, now, dram);
-                false
-            }
-            Stage::Fill(data) => {
+        match stage {
+            Stage::Drain if work.takes((first, PAGE_LINES, false)) => self.drain(at, now, dram),
+            Stage::Fill(data) if work.takes((first, PAGE_LINES, true)) => {
                 dram.write(first, &data[..]);
                 self.cachefills += 1;
                 self.go_on(at, Stage::Acknowledge, now + self.spec.finish);
-                true
             }
-            Stage::Acknowledge => return None,
-        };
-        Some((first, PAGE_LINES, write))
+            Stage::Drain | Stage::Fill(_) | Stage::Acknowledge => return false,
+        }
+        true
     }
 
     /// Takes the page out of a job's slot.
@@ -264,27 +252,28 @@ impl Firmware {
         self.jobs[at].from = from;
     }
 
-    fn acknowledge(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
-        let mut moves = Vec::new();
+    fn acknowledge(&mut self, now: Time, dram: &mut dyn Dram, work: &mut Work<'_>) {
         let early = self.mutant == Some(Mutant::AcknowledgesFirst);
         let ready = |job: &Job| match job.stage {
             Stage::Acknowledge => job.from <= now,
             Stage::Fill(_) => early,
             Stage::Drain => false,
         };
-        for job in self.jobs.extract_if(.., |job| ready(job)) {
+        let goes = |job: &mut Job| ready(job) && work.takes((cp_line(job.place) + 1, 1, true));
+        for job in self.jobs.extract_if(.., goes) {
             let Job { failed, written_back, .. } = job;
             let word = Acknowledgement { phase: job.command.phase, failed, written_back }.to_word();
             let mut line = [0; 64];
             line[..8].copy_from_slice(&word.to_le_bytes());
             dram.write(cp_line(job.place) + 1, &line);
-            moves.push((cp_line(job.place) + 1, 1, true));
         }
-        moves
     }
 
     /// Takes every command that is new. The NAND is asked for what it needs at once.
-    fn poll(&mut self, now: Time, dram: &mut dyn Dram) -> Vec<Move> {
+    fn poll(&mut self, now: Time, dram: &mut dyn Dram, work: &mut Work<'_>) {
+        if !work.takes((0, 2 * self.spec.queue_depth as u64 - 1, false)) {
+            return;
+        }
         for place in 0..self.spec.queue_depth {
             let mut line = [0; 64];
             dram.read(cp_line(place), &mut line);
@@ -298,7 +287,6 @@ impl Firmware {
             let job = self.begin(place, command, now + self.spec.decode);
             self.jobs.push(job);
         }
-        vec![(0, 2 * self.spec.queue_depth as u64 - 1, false)]
     }
 
     /// A command that has been decoded at `from`: what it needs from the NAND is asked for.

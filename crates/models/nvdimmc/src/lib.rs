@@ -37,11 +37,11 @@ mod stats;
 mod tests;
 
 pub use crate::explore::HandshakeSpace;
-pub use bus::{Bus, BusSpec, Collision, Master, Window};
+pub use bus::{Bus, BusSpec, Collision, Master, Move, Window, Work};
 pub use command::{Acknowledgement, CpCommand, Opcode, cp_line};
 pub use dimm::{DeviceFaults, Dimm, DimmSpec, PowerSpec};
 pub use driver::{Begin, Driver, DriverCounts, DriverSpec, FaultId, SLOTS_PER_PAGE, Step, metadata};
-pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
+pub use firmware::{Dram, Dump, Firmware, FirmwareSpec, PAGE_LINES, PAGE_SIZE};
 pub use memory::Replacement;
 pub use mutant::Mutant;
 pub use pins::{Pins, RefreshDetector};

@@ -3,13 +3,13 @@
 use crate::params::{Kind, TABLES, tables};
 use crate::stats::{DRAM_STATISTICS, HOST_STATISTICS, STATISTICS, derived};
 use crate::{
-    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, HandshakeSpace,
-    PAGE_SIZE, PowerSpec, Replacement, SharedDriver, SharedDriverSpec, Window,
+    BusSpec, DeviceFaults, Dimm, DimmSpec, Driver, DriverSpec, Firmware, FirmwareSpec, HandshakeSpace, Move,
+    PAGE_LINES, PAGE_SIZE, PowerSpec, Replacement, SharedDriver, SharedDriverSpec, Window,
 };
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use explore::Harness;
-use memory::ddr4::Spec;
 use memory::ddr4::params::{channel, refreshed};
+use memory::ddr4::{LINES_PER_ROW, Spec};
 use memory::nand;
 use params::StatisticInfo;
 use protocol::{
@@ -239,23 +239,33 @@ fn window_fits(s: &Settings, dram: &Spec, host: &Spec) -> Result<(), String> {
     if s.read::<Kind>("nvdimm.kind") != Kind::Cached {
         return Ok(());
     }
-    let lines = s.number("nvdimm.window_bytes") / 64;
-    let most = |rfc: u64| {
+    let bytes = s.number("nvdimm.window_bytes");
+    let fits = |rfc: u64| {
         let host = Spec { rfc, ..*host };
-        Window::after(0, 0, &BusSpec { host, dram_rfc: dram.rfc, detector_late: 0 }).most_lines(&host)
+        let bus = BusSpec { host, dram_rfc: dram.rfc, detector_late: 0 };
+        takes_pages(Window::after(0, 0, &bus), bytes / PAGE_SIZE as u64, &host)
     };
-    if most(host.rfc) >= lines {
+    if fits(host.rfc) {
         return Ok(());
     }
-    let needed = (host.rfc..host.refi).find(|rfc| most(*rfc) >= lines).unwrap_or(host.refi);
+    let needed = (host.rfc..host.refi).find(|rfc| fits(*rfc)).unwrap_or(host.refi);
     let ns = |clocks: u64| Dur::ps(clocks * host.clock_ps).as_ns();
     Err(format!(
-        "memory.refresh.trfc_ns = {}: a window for nvdimm.window_bytes = {} needs at least {}, of which the DRAM takes {}",
+        "memory.refresh.trfc_ns = {}: a window for nvdimm.window_bytes = {bytes} needs at least {}, of which the DRAM takes {}",
         ns(host.rfc),
-        lines * 64,
         ns(needed),
         ns(dram.rfc)
     ))
+}
+
+/// Whether a window takes so many pages of one row or of different banks, whichever of them are written. Rows of one bank
+/// take longer: of two pages there one may have to wait.
+fn takes_pages(window: Window, pages: u64, host: &Spec) -> bool {
+    let moves = |apart: u64, written: u64| -> Vec<Move> {
+        (0..pages).map(|nth| (nth * apart, PAGE_LINES, written >> nth & 1 == 1)).collect()
+    };
+    let take = |apart, written| window.transfer(&moves(apart, written), host).is_some();
+    [PAGE_LINES, LINES_PER_ROW].iter().all(|apart| (0..1 << pages).all(|written| take(*apart, written)))
 }
 
 fn firmware(s: &Settings) -> Result<Firmware, String> {

@@ -1,5 +1,5 @@
 use super::*;
-use memory::ddr4::{Channel, Command, Kind, Request, Spec};
+use memory::ddr4::{Channel, Command, GroupBits, Kind, Request, Spec};
 use memory::nand::{Array, Collection, Errors, Ftl, FtlSpec, Geometry, MediaSpec, Timed};
 use std::collections::BTreeMap;
 use units::{Dur, Random, Time};
@@ -83,9 +83,9 @@ impl Machine {
     fn window(&mut self, refresh: &Command) -> Result<Time, Collision> {
         let window = Window::after(refresh.clock, refresh.rank, &self.spec);
         let clock_ps = self.spec.host.clock_ps;
-        let moves = self.firmware.window(Time::from_ps(window.opens * clock_ps), &mut self.dram);
-        let commands = window.transfer(&moves, &self.spec.host).expect("a window's work fits it");
-        commands.iter().try_for_each(|c| self.bus.take(Master::Device, c))?;
+        let mut work = Work::new(window, &self.spec.host);
+        self.firmware.window(Time::from_ps(window.opens * clock_ps), &mut self.dram, &mut work);
+        work.commands().iter().try_for_each(|c| self.bus.take(Master::Device, c))?;
         self.windows += 1;
         Ok(Time::from_ps(window.closes * clock_ps))
     }
@@ -268,12 +268,74 @@ fn a_transfer_that_overruns_its_window_is_caught() {
 fn a_window_takes_a_row() {
     let spec = BusSpec::POC;
     let window = Window::after(0, 0, &spec);
-    assert_eq!(window.most_lines(&spec.host), 128);
     let (opens, closes) = (window.opens, window.closes);
     let ends = |lines| {
         window.transfer(&[(0, lines, true)], &spec.host).unwrap().last().unwrap().clock + spec.host.rp
     };
     assert!(ends(64) - opens < (closes - opens) * 6 / 10 && ends(128) <= closes);
+}
+
+/// Pages in one row and in several, of one bank and of others, read and written; or lines of the CP area.
+#[test]
+fn a_window_has_what_fits_and_nothing_that_the_checker_objects_to() {
+    let mut random = Random::new(7, 0);
+    let mut refused = 0;
+    for groups in [GroupBits::Rows, GroupBits::Top] {
+        for speed in [Spec::DDR4_1600, Spec::DDR4_2400, Spec::DDR4_2933] {
+            let rfc = speed.clocks(Dur::ns(1250));
+            let spec = BusSpec { host: Spec { rfc, groups, ..speed }, dram_rfc: speed.rfc, detector_late: 0 };
+            let refresh = Command { clock: 10_000, kind: Kind::Refresh, rank: 0, bank: 0, row: 0 };
+            for _ in 0..100 {
+                let mut work = Work::new(Window::after(refresh.clock, 0, &spec), &spec.host);
+                let pages = random.chance(700);
+                let moves = (0..24).map(|_| match pages {
+                    true => (random.below(100) * PAGE_LINES, PAGE_LINES, random.chance(500)),
+                    false => (random.below(PAGE_LINES), 1, random.chance(500)),
+                });
+                refused += moves.filter(|one| !work.takes(*one)).count();
+                let mut bus = Bus::new(spec).unwrap();
+                bus.take(Master::Host, &refresh).unwrap();
+                let met = work.commands().iter().find_map(|c| bus.take(Master::Device, c).err());
+                assert_eq!(met, None, "{:?}", work.moves());
+                let host = Command { clock: refresh.clock + rfc, kind: Kind::Activate, ..refresh };
+                assert_eq!(bus.take(Master::Host, &host), Ok(()), "{:?}", work.moves());
+            }
+        }
+    }
+    assert!(refused > 1000, "{refused}");
+}
+
+#[test]
+fn a_page_that_does_not_fit_waits_for_the_next_window() {
+    let windows = |second: u32| {
+        let mut m = Machine::new(BusSpec::POC, 5);
+        m.firmware = firmware(2, 2);
+        m.dram = Bytes(vec![0; 40 * PAGE_SIZE]);
+        for (index, slot) in [1, second].into_iter().enumerate() {
+            let page = index as u32;
+            m.post_at(index, CpCommand { phase: true, opcode: Opcode::Cachefill, slot, page });
+        }
+        while m.firmware.cachefills < 2 {
+            m.next_window().unwrap();
+        }
+        m.windows
+    };
+    // Slots 32 apart are in rows of one bank: two of them are 5 ns too long for the published window.
+    assert_eq!([2, 5, 33].map(windows), [2, 2, 3]);
+}
+
+#[test]
+fn every_acknowledgement_that_is_due_goes_in_one_window() {
+    let mut m = Machine::new(BusSpec::POC, 5);
+    m.firmware = firmware(32, 1);
+    for index in 0..32 {
+        let (slot, page) = (1 + index as u32 % SLOTS, index as u32);
+        m.post_at(index, CpCommand { phase: true, opcode: Opcode::Cachefill, slot, page });
+    }
+    while m.windows == 0 || m.firmware.is_busy() {
+        m.next_window().unwrap();
+    }
+    assert_eq!(m.windows, 1 + 32 + 1);
 }
 
 #[test]

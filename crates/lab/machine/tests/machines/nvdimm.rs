@@ -168,6 +168,10 @@ fn what_cannot_be_names_the_key_and_its_bound() {
         "memory.refresh.trfc_ns = 360: a window for nvdimm.window_bytes = 4096 needs at least 802.5, of which the DRAM takes 350"
     );
     assert_eq!(
+        wrong(&[("memory.refresh.trfc_ns", "1202.5"), ("nvdimm.window_bytes", "8192")]),
+        "memory.refresh.trfc_ns = 1202.5: a window for nvdimm.window_bytes = 8192 needs at least 1207.5, of which the DRAM takes 350"
+    );
+    assert_eq!(
         wrong(&[("nvdimm.slots_mib", "16")]),
         "nvdimm.slots_mib = 16: nvdimm.dram_mib = 16 has room for 1 to 15"
     );

@@ -18,8 +18,8 @@ mod tests;
 
 pub use power::PowerSpec;
 
-use crate::bus::{Bus, BusSpec, Collision, Master, Window};
-use crate::firmware::{Dram, Firmware, Move, PAGE_LINES};
+use crate::bus::{Bus, BusSpec, Collision, Master, Move, Window, Work};
+use crate::firmware::{Dram, Firmware, PAGE_LINES};
 use crate::pins::{Pins, RefreshDetector};
 use crate::stats::{ChannelStats, DeviceStats};
 use engine::{Device, Out, PortId};
@@ -290,20 +290,16 @@ impl Dimm {
     /// The device uses its window.
     fn window(&mut self, window: Window) {
         let (Some(firmware), Some(bus)) = (&mut self.firmware, &mut self.bus) else { return };
-        let opens = Time::from_ps(window.opens * self.spec.bus.host.clock_ps);
-        let mut moves = firmware.window(opens, &mut Bytes(&mut self.dram));
+        let host = self.spec.bus.host;
+        let mut work = Work::new(window, &host);
+        firmware.window(Time::from_ps(window.opens * host.clock_ps), &mut Bytes(&mut self.dram), &mut work);
         self.news = self.write_queue.iter().any(|(_, w)| w.line.0 - self.spec.base / 64 < PAGE_LINES);
-        self.windows_used += u64::from(moves.iter().any(|(_, lines, _)| *lines == PAGE_LINES));
-        let overrun = self.spec.faults.overrun_lines;
-        let mut planned = window;
-        if overrun > 0 {
-            moves.push((0, overrun, false));
-            planned.closes += self.spec.bus.host.refi;
+        self.windows_used += u64::from(work.moves().iter().any(|(_, lines, _)| *lines == PAGE_LINES));
+        if self.spec.faults.overrun_lines > 0 {
+            work.overruns(self.spec.faults.overrun_lines);
         }
-        // Too short a window is refused beforehand; a device that takes what it wants needs no end.
-        let Some(commands) = planned.transfer(&moves, &self.spec.bus.host) else { return };
-        let met = commands.iter().find_map(|c| bus.take(Master::Device, c).err());
-        let late = || self.still_waits(&moves).map(|_| stale(&commands));
+        let met = work.commands().iter().find_map(|c| bus.take(Master::Device, c).err());
+        let late = || self.still_waits(work.moves()).map(|_| stale(work.commands()));
         self.collision = self.collision.or(met).or_else(late);
     }
 

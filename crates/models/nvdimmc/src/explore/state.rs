@@ -1,10 +1,10 @@
 //! Where programs, driver, caches, DRAM, firmware and NAND stand.
 
 use super::HandshakeSpace;
-use crate::bus::{Bus, BusSpec, Master, Window};
+use crate::bus::{Bus, BusSpec, Master, Move, Window, Work};
 use crate::command::{Acknowledgement, CpCommand, cp_line};
 use crate::driver::{Begin, Driver, DriverSpec, FaultId, Step as Next};
-use crate::firmware::{Dram, Firmware, FirmwareSpec, Move, PAGE_LINES, PAGE_SIZE};
+use crate::firmware::{Dram, Firmware, FirmwareSpec, PAGE_LINES, PAGE_SIZE};
 use crate::mutant::Mutant;
 use memory::Replacement;
 use memory::ddr4::{Command, Kind};
@@ -102,6 +102,8 @@ pub struct State {
 /// How long the NAND takes, and what a window that comes late waits: more than that.
 const NAND: Dur = Dur::ns(1000);
 const LATE: Dur = Dur::ns(1_000_000);
+/// The refresh that opens each window, to the checker of the bus.
+const REFRESH: Command = Command { clock: 10_000, kind: Kind::Refresh, rank: 0, bank: 0, row: 0 };
 /// Lines that the device takes when it does not look at its window's end.
 const TOO_MANY: u64 = 256;
 
@@ -258,18 +260,26 @@ impl State {
         if done {
             self.device.now += LATE;
         }
-        let moves = self.device.firmware.window(self.device.now, &mut self.dram);
+        let moves = self.moves();
         let overruns = if self.mutant == Some(Mutant::Overruns) { TOO_MANY } else { 0 };
         if let Some(wrong) = overrun(moves, overruns, false) {
             self.found(wrong);
         }
     }
 
+    /// What the device does in a window that it takes for its own.
+    fn moves(&mut self) -> Vec<Move> {
+        let mut work =
+            Work::new(Window::after(REFRESH.clock, REFRESH.rank, &BusSpec::POC), &BusSpec::POC.host);
+        self.device.firmware.window(self.device.now, &mut self.dram, &mut work);
+        work.moves().to_vec()
+    }
+
     /// A window passes before the device sees it: time has passed, and nothing is moved.
     pub(super) fn missed(&mut self) {
         self.device.now += LATE;
         if self.mutant == Some(Mutant::UsesMissed) {
-            let moves = self.device.firmware.window(self.device.now, &mut self.dram);
+            let moves = self.moves();
             if let Some(wrong) = overrun(moves, 0, true) {
                 self.found(wrong);
             }
@@ -296,8 +306,7 @@ impl State {
 /// many lines more than it planned for, or begin when the window is over.
 fn overrun(mut moves: Vec<Move>, overruns: u64, missed: bool) -> Option<String> {
     let spec = BusSpec::POC;
-    let refresh = Command { clock: 10_000, kind: Kind::Refresh, rank: 0, bank: 0, row: 0 };
-    let window = Window::after(refresh.clock, refresh.rank, &spec);
+    let window = Window::after(REFRESH.clock, REFRESH.rank, &spec);
     let mut planned = window;
     if overruns > 0 && moves.iter().any(|(_, lines, _)| *lines == PAGE_LINES) {
         moves.push((0, overruns, false));
@@ -311,7 +320,7 @@ fn overrun(mut moves: Vec<Move>, overruns: u64, missed: bool) -> Option<String> 
         return Some("a window is too short for what the device does in it".into());
     };
     let mut bus = Bus::new(spec).ok()?;
-    bus.take(Master::Host, &refresh).ok()?;
+    bus.take(Master::Host, &REFRESH).ok()?;
     commands.iter().find_map(|c| bus.take(Master::Device, c).err()).map(|c| c.to_string())
 }
 
