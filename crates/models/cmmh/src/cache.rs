@@ -37,7 +37,9 @@ pub(crate) enum Kept {
 #[derive(Clone)]
 pub(crate) struct Cache {
     sets: u32,
+    /// Slots of a set; sets from `whole` on have one less, and the number of their last is nobody's.
     ways: u32,
+    whole: u32,
     slots: Vec<Slot>,
     order: Order,
     bytes: Image,
@@ -47,18 +49,22 @@ pub(crate) struct Cache {
 /// Bytes are those of the pages in it.
 impl Hash for Cache {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Cache { sets: _, ways: _, slots, order, bytes: _, mutant: _ } = self;
+        let Cache { sets: _, ways: _, whole: _, slots, order, bytes: _, mutant: _ } = self;
         (slots, order).hash(into);
         self.pages().for_each(|page| page.hash(into));
     }
 }
 
 impl Cache {
-    /// Empty, of a memory that begins at `base`.
-    pub(crate) fn new(base: u64, sets: u32, ways: u32, rule: Replacement) -> Cache {
+    /// Empty, of a memory that begins at `base`: so many slots in as few sets as have `ways` at most, all of them alike
+    /// but for one.
+    pub(crate) fn new(base: u64, count: u32, ways: u32, rule: Replacement) -> Cache {
+        let sets = count.div_ceil(ways);
+        let ways = count.div_ceil(sets);
+        let whole = count - sets * (ways - 1);
         let slots = vec![Slot::Free; (sets * ways) as usize];
         let order = Order::of_sets(rule, sets, ways);
-        Cache { sets, ways, slots, order, bytes: Image::new(base), mutant: None }
+        Cache { sets, ways, whole, slots, order, bytes: Image::new(base), mutant: None }
     }
 
     /// The same with a mistake in it.
@@ -80,8 +86,9 @@ impl Cache {
     }
 
     fn slots_of(&self, page: u32) -> std::ops::Range<u32> {
-        let first = self.set_of(page) * self.ways;
-        first..first + self.ways
+        let set = self.set_of(page);
+        let first = set * self.ways;
+        first..first + self.ways - u32::from(set >= self.whole)
     }
 
     /// The slot that a page is in. Cost: a look at each of its set.

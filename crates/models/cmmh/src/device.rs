@@ -27,9 +27,9 @@ pub struct CmmhSpec {
     pub base: u64,
     /// Pages that the host sees.
     pub pages: u32,
-    /// Sets of slots in the DRAM.
-    pub sets: u32,
-    /// Slots of a set.
+    /// Slots of the DRAM.
+    pub slots: u32,
+    /// Slots of a set at most.
     pub ways: u32,
     /// Which page leaves.
     pub replacement: Replacement,
@@ -86,7 +86,7 @@ impl Cmmh {
     /// What is impossible about the DRAM's channels.
     pub fn new(spec: CmmhSpec, ftl: Ftl<Timed>) -> Result<Cmmh, String> {
         Ok(Cmmh {
-            pages: Pages::new(Cache::new(spec.base, spec.sets, spec.ways, spec.replacement), spec.fills),
+            pages: Pages::new(Cache::new(spec.base, spec.slots, spec.ways, spec.replacement), spec.fills),
             tags: Tags::new(spec.tags, spec.tag),
             channels: Channels::new(spec.channel, spec.channels)?,
             ftl,

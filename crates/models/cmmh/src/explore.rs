@@ -117,7 +117,7 @@ fn number(bytes: Option<&SharedPage>) -> u8 {
 
 impl State {
     fn new(space: &PagesSpace) -> State {
-        let cache = Cache::new(0, 1, space.slots, Replacement::Lru).seeded(space.mutant);
+        let cache = Cache::new(0, space.slots, space.slots, Replacement::Lru).seeded(space.mutant);
         State {
             pages: Pages::new(cache, space.fills),
             nand: vec![0; space.pages as usize],

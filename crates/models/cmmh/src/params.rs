@@ -18,7 +18,7 @@ pub(crate) struct CmmhParameters {
     /// its DRAM that caches pages, in MiB
     #[param(default = "48", source = "datasheet: CMM-H, 48 GB, scaled by 1024", min = 1, max = 16384)]
     pub(crate) cache_mib: u64,
-    /// slots of a set: a page can be in so many places
+    /// slots of a set at most: a page can be in so many places; sets are as few as that allows, and differ by no more than one slot
     #[param(
         default = "3",
         source = "fitted to hardware.cmmh.chase: how many loads of a working set of a third of the DRAM miss it",

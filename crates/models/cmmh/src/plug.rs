@@ -89,7 +89,7 @@ impl MemoryKind for DramBeforeNand {
         let spec = CmmhSpec {
             base: place.map.base(place.index),
             pages,
-            sets: (slots / own.ways) as u32,
+            slots: slots as u32,
             ways: own.ways as u32,
             replacement: own.replacement,
             tags: own.tag_pages,

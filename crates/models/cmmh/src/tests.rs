@@ -17,7 +17,7 @@ fn spec() -> CmmhSpec {
     CmmhSpec {
         base: PM_BASE,
         pages: PAGES,
-        sets: 1,
+        slots: 4,
         ways: 4,
         replacement: Replacement::Lru,
         tags: 8,
@@ -176,6 +176,18 @@ fn what_was_written_comes_back_from_dram_and_from_the_nand() {
     assert!(durable == after(&bench.device, View::Visible).parts.remove(0), "all of it is saved");
     for (n, value) in (0..).zip(&wanted) {
         assert_eq!(durable.read(line(n / 64, n % 64)), [*value; 64]);
+    }
+}
+
+/// A set has no more slots than it may have, and no slot is in none.
+#[test]
+fn every_slot_holds_a_page_however_many_are_in_a_set() {
+    for (slots, ways) in [(8, 5), (8, 3), (9, 4), (7, 7), (5, 1)] {
+        let mut bench = Bench::new(CmmhSpec { slots, ways, ..spec() });
+        for page in 0..u64::from(PAGES) {
+            bench.read(at(1_000_000 * (page + 1)), line(page, 0));
+        }
+        assert_eq!(bench.device.pages.cache.pages().count() as u32, slots, "{slots} slots, {ways} in a set");
     }
 }
 

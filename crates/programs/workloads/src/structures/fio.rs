@@ -25,7 +25,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "pattern" ORDER, "random", "paper: NVDIMM-C §VII-B2", "order of the blocks";
         "rw" DIRECTION, "read", "paper: NVDIMM-C §VII-B2", "what is done with a block";
         "file_bytes" Bytes { min: 4096, max: 1 << 28 }, "8 MiB", "open 8 MiB: what is asked of the program", "size of the file; of one that is larger than a DRAM cache not every access hits", "workload.resident=unset";
-        "resident" RESIDENT, "unset", "open unset: what is asked of the program", "in place of workload.file_bytes: true, a file of 8 MiB, or of the DRAM cache where that is smaller, in which every access hits; false, pages of its own for each operation, of which none is there", "workload.resident!=unset";
+        "resident" RESIDENT, "unset", "open unset: what is asked of the program", "in place of workload.file_bytes: true, a file of 8 MiB, or of the DRAM cache where that is smaller, in which every access hits, if a page can be in any place of the cache; false, pages of its own for each operation, of which none is there", "workload.resident!=unset";
         "depth" Count { min: 1, max: 64 }, "1", "paper: NVDIMM-C §VII-B2", "blocks that a thread asks for at once";
         "durable" Flag, "true", "datasheet: fio's libpmem engine, pmem_persist", "each block that is written ends with a dfence";
         "software_ns" Nanoseconds { min_ps: 0, max_ps: 1_000_000_000 }, "150", "measured: fio 3.33 with its null engine, 125 to 170 ns whatever the block", "time of fio for each block";
