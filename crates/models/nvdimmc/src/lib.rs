@@ -12,10 +12,10 @@
 //!
 //! Modelled: the pins and what distinguishes REFRESH from entry into self-refresh; windows and the commands in them;
 //! a checker of both masters that names the two commands that collide; the firmware, with one command at a time as
-//! published, or more, or writeback and cachefill in one, or 8 KB a window; the host's driver with its slots, replacement and order of steps; the dump after a power failure, as far as the battery
-//! lasts; real bytes from DRAM to NAND and back.
+//! published, or more, or writeback and cachefill in one, or up to 8 KB a window; the host's driver on its cores, with slots, replacement, order of
+//! steps and time, and several faults at once; the dump after a power failure, as far as the battery lasts; real bytes from DRAM to NAND and back.
 //!
-//! Not modelled yet: the driver with several faults at once, and its time. No machine is made of it yet.
+//! Not modelled: a file system, huge pages, the dump's own time, more than one DIMM of a channel, ranks.
 //!
 //! Source: Lee et al., NVDIMM-C (HPCA 2020) §III-B, §IV, §V.
 #![forbid(unsafe_code)]

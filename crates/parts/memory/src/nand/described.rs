@@ -28,14 +28,11 @@ pub fn flash(s: &Settings, pages: u32) -> Result<Ftl<Timed>, String> {
 
 fn geometry(s: &Settings, pages: u64) -> Geometry {
     let pages_per_block = s.number("nand.pages_per_block");
-    let raw = pages + pages * s.number("nand.spare_permille") / 1000;
-    // Collection needs blocks of its own, however small the device.
-    let least = pages.div_ceil(pages_per_block) + s.number("nand.bad_blocks") + RESERVE + 3;
-    Geometry {
-        blocks: raw.div_ceil(pages_per_block).max(least) as u32,
-        pages_per_block: pages_per_block as u32,
-        page_bytes: PAGE_BYTES as u32,
-    }
+    let blocks = |pages: u64| pages.div_ceil(pages_per_block);
+    let raw = blocks(pages + pages * s.number("nand.spare_permille") / 1000);
+    // Bad blocks take what is spare, and no more than that; collection needs blocks of its own, however small the device.
+    let all = raw.max(blocks(pages) + s.number("nand.bad_blocks")) + RESERVE + 3;
+    Geometry { blocks: all as u32, pages_per_block: pages_per_block as u32, page_bytes: PAGE_BYTES as u32 }
 }
 
 fn errors(s: &Settings) -> Errors {
@@ -67,4 +64,34 @@ fn media(s: &Settings) -> MediaSpec {
 /// Blocks that are bad from the factory, spread over the device.
 fn factory_bad(blocks: u32, count: u32) -> Vec<u32> {
     (0..count.min(blocks)).map(|n| (u64::from(n) * u64::from(blocks) / u64::from(count)) as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::params::NandParameters;
+    use super::*;
+    use params::Parameters;
+
+    /// Blocks of a device of 17 MiB.
+    fn blocks(sets: &[(&str, &str)]) -> u32 {
+        let mut s = Settings::defaults(NandParameters::TABLE);
+        for (key, value) in sets {
+            let param = NandParameters::TABLE.iter().find(|p| p.key == *key).unwrap();
+            s.set(param.key, param.kind.read(value).unwrap());
+        }
+        geometry(&s, 17 * 256).blocks
+    }
+
+    #[test]
+    fn what_is_spare_adds_to_what_collection_needs_on_a_small_device_too() {
+        let of = |spare| blocks(&[("nand.spare_permille", spare)]);
+        assert_eq!(["0", "67", "300", "400", "1000"].map(of), [24, 26, 30, 31, 41]);
+    }
+
+    #[test]
+    fn bad_blocks_take_what_is_spare_and_no_more() {
+        let good =
+            |bad: u32| blocks(&[("nand.spare_permille", "700"), ("nand.bad_blocks", &bad.to_string())]) - bad;
+        assert_eq!([0, 5, 12, 100].map(good), [36, 31, 24, 24]);
+    }
 }

@@ -11,7 +11,7 @@
 //! levelling; factory and grown bad blocks; programs and erases that fail; bit errors with correction, read retry and
 //! uncorrectable pages; a power failure in the middle of a program or an erase; recovery from the spare bytes alone.
 //!
-//! Not modelled: cache reads and programs, suspended programs, read disturb and retention, several planes, hot and cold streams, trim.
+//! Not modelled: cache reads and programs, what suspending a program costs, read disturb and retention, several planes, hot and cold streams, trim.
 //!
 //! Architecture Invariant: [`Ftl`] knows flash by [`Flash`] alone. [`Array`] keeps bytes; [`Counter`] keeps nothing, for
 //! studies of write amplification.

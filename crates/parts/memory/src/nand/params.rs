@@ -54,7 +54,7 @@ pub struct NandParameters {
     /// pages of a block
     #[param(default = "256", source = "open 128|256|512: not public", min = 1, max = 4096)]
     pub pages_per_block: u64,
-    /// over-provisioning, in thousandths of the capacity
+    /// over-provisioning, in thousandths of the capacity, beside the seven blocks that collection needs
     #[param(default = "67", source = "paper: NVDIMM-C §VI, 128 GB for 120 GB", min = 0, max = 1000)]
     pub spare_permille: u64,
     /// which block is collected next
@@ -105,7 +105,7 @@ pub struct NandParameters {
         max = 1_000_000_000
     )]
     pub erase_errors: u64,
-    /// blocks that are bad from the factory, beside the over-provisioning
+    /// blocks that are bad from the factory: they take from the over-provisioning, until nothing is left of it
     #[param(
         default = "0",
         source = "open 0: a fault to try; there is none unless it is asked for",
