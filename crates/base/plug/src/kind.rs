@@ -71,21 +71,12 @@ pub struct MemoryParts {
     pub offload: Option<NearInterface>,
     /// Bytes that a cache in front of it holds.
     pub cache_bytes: Option<u64>,
-    /// Bytes that a program finds in it, where that is fewer than addresses have room for.
-    pub size_bytes: Option<u64>,
 }
 
 impl MemoryParts {
     /// Devices alone.
     pub fn of(devices: Vec<Box<dyn MemoryDevice>>) -> MemoryParts {
-        MemoryParts {
-            devices,
-            companion: None,
-            port: None,
-            offload: None,
-            cache_bytes: None,
-            size_bytes: None,
-        }
+        MemoryParts { devices, companion: None, port: None, offload: None, cache_bytes: None }
     }
 }
 
@@ -114,6 +105,11 @@ pub trait MemoryKind: Sync {
     /// # Errors
     /// The key, the reason, and what is accepted.
     fn check(&self, around: &Around<'_>) -> Result<(), String>;
+
+    /// The key that says how many MiB a program finds in it, where that is fewer than addresses have room for.
+    fn capacity_key(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Its controllers.
     fn controllers(&self, settings: &Settings) -> usize;

@@ -132,7 +132,7 @@ impl WiredMachine {
             companions: built.companions,
             pm_cache: built.cache,
             is_mapped_late: entries.iter().any(|entry| entry.kind.translates(&entry.settings)),
-            pm_bytes: built.size_bytes.filter(|_| entries.len() == 1),
+            pm_bytes: if let [alone] = &entries[..] { alone.capacity() } else { None },
             replay: None,
             ends_with_region: false,
             work: Work::Operations(0),
@@ -176,20 +176,11 @@ struct Built {
     port: Option<Box<dyn UncachedPort>>,
     offload: Option<NearInterface>,
     cache: Option<PmCache>,
-    /// Of the last memory.
-    size_bytes: Option<u64>,
 }
 
 impl Built {
     fn new() -> Built {
-        Built {
-            devices: Vec::new(),
-            companions: Vec::new(),
-            port: None,
-            offload: None,
-            cache: None,
-            size_bytes: None,
-        }
+        Built { devices: Vec::new(), companions: Vec::new(), port: None, offload: None, cache: None }
     }
 
     /// Adds a memory to which so many pages of a turn go.
@@ -207,7 +198,6 @@ impl Built {
             span_bytes: a.span_bytes.max(b.span_bytes),
         };
         self.cache = [self.cache, own].into_iter().flatten().reduce(both);
-        self.size_bytes = parts.size_bytes;
     }
 }
 

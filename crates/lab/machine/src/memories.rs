@@ -19,6 +19,26 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Bytes that a program finds in it, where that is fewer than addresses have room for.
+    pub(crate) fn capacity(&self) -> Option<u64> {
+        self.kind.capacity_key().map(|key| self.settings.number(key) << 20)
+    }
+
+    /// Whether its device has all of its range.
+    fn check_range(&self) -> Result<(), String> {
+        let (Some(pages), Some(key)) = (self.pages, self.kind.capacity_key()) else { return Ok(()) };
+        let (range, capacity) = (pages * PAGE_BYTES, self.settings.number(key));
+        if range <= capacity << 20 {
+            return Ok(());
+        }
+        let given = if range.is_multiple_of(1 << 20) {
+            format!("{} MiB", range >> 20)
+        } else {
+            format!("{} KiB", range >> 10)
+        };
+        Err(format!("size = {given}: the device has {capacity} MiB ({key}); give at most that"))
+    }
+
     /// As [`MemoryKind::register_store`], of this one.
     pub(crate) fn register_store(&self) -> Option<Dur> {
         self.kind.register_store(&self.settings)
@@ -168,7 +188,8 @@ impl Description {
             let place = || {
                 if kinds.len() == 1 { String::new() } else { format!("memory {index} ({}): ", kinds[index]) }
             };
-            let fits = entry.kind.check(&around).and_then(|()| check_link(entry, &around));
+            let fits = entry.kind.check(&around).and_then(|()| entry.check_range());
+            let fits = fits.and_then(|()| check_link(entry, &around));
             fits.map_err(|e| ConfigError::new(format!("{}{e}", place())))?;
         }
         let ports = entries.iter().filter(|e| e.register_store().is_some()).count();

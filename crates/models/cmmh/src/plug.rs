@@ -69,6 +69,10 @@ impl MemoryKind for DramBeforeNand {
         own_channel(around.settings).map(|_| ())
     }
 
+    fn capacity_key(&self) -> Option<&'static str> {
+        Some("cmmh.capacity_mib")
+    }
+
     /// What it takes in are pages with bytes.
     fn keeps_directory(&self) -> bool {
         false
@@ -107,7 +111,6 @@ impl MemoryKind for DramBeforeNand {
         };
         let mut parts = MemoryParts::of(vec![Box::new(Cmmh::new(spec, nand::flash(s, pages)?)?)]);
         parts.cache_bytes = Some(slots * PAGE_BYTES);
-        parts.size_bytes = Some(u64::from(pages) * PAGE_BYTES);
         Ok(parts)
     }
 }

@@ -189,7 +189,6 @@ impl MemoryKind for NearMemory {
                 pools_key: "neardata.address_table",
             }),
             cache_bytes: None,
-            size_bytes: None,
         })
     }
 }

@@ -75,6 +75,10 @@ impl MemoryKind for NvdimmC {
         bus(s).map(|_| ())
     }
 
+    fn capacity_key(&self) -> Option<&'static str> {
+        Some("nvdimm.capacity_mib")
+    }
+
     /// What it takes in are pages with bytes.
     fn keeps_directory(&self) -> bool {
         false
@@ -112,9 +116,7 @@ impl MemoryKind for NvdimmC {
         let dimm = Dimm::new(dimm(s, place)?, firmware).map_err(|e| format!("memory.refresh: {e}"))?;
         let mut parts = MemoryParts::of(vec![Box::new(dimm)]);
         parts.companion = Some(Rc::new(RefCell::new(host(s, place, kind)?)));
-        let bytes = |key| u64::from(pages(s, key)) * PAGE_SIZE as u64;
-        parts.cache_bytes = (kind != Kind::Dram).then(|| bytes("nvdimm.slots_mib"));
-        parts.size_bytes = Some(bytes("nvdimm.capacity_mib"));
+        parts.cache_bytes = (kind != Kind::Dram).then(|| s.number("nvdimm.slots_mib") << 20);
         Ok(parts)
     }
 }

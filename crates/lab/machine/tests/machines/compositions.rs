@@ -163,6 +163,17 @@ fn what_does_not_fit_together_is_refused_with_its_reason_and_place() {
     assert!(e.contains("mine.toml:4") && e.contains("from 1 to 16"), "{e}");
     let e = refused(&list("[[memory]]\nkind = \"pm\"\nsize = \"5 KiB\"\n"));
     assert!(e.contains("multiple of 4 KiB"), "{e}");
+    let small = |size: &str| {
+        let text = format!(
+            "[[memory]]\nkind = \"cmmh\"\nsize = \"{size}\"\ncmmh.capacity_mib = 48\n[[memory]]\nkind = \"pm\"\n"
+        );
+        list(&text)
+    };
+    parsed(&small("48 MiB")).unwrap();
+    let e = refused(&small("64 MiB"));
+    let wanted =
+        "memory 0 (cmmh): size = 64 MiB: the device has 48 MiB (cmmh.capacity_mib); give at most that";
+    assert!(e.contains(wanted), "{e}");
     let e = refused(&list("[[memory]]\nkind = \"pm\"\n[[memory]]\nkind = \"nearpm\"\n"));
     assert!(e.contains("comes first"), "{e}");
     let e = refused(&list("[[memory]]\nkind = \"remote\"\n[[memory]]\nkind = \"pm\"\n"));
