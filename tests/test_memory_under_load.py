@@ -174,6 +174,13 @@ def test_what_devices_of_their_own_kind_keep_behind_a_link_recovers(cli: Cli, ma
     assert found["clean"] is True and found["timed"]["points"] > 1
 
 
+def test_what_is_written_to_the_dram_of_a_device_behind_a_link_is_throughput(cli: Cli) -> None:
+    found = cli.json("run", "cmmh", "hashmap", "--set", "workload.operations=200")
+    stats = found["stats"]
+    assert stats["memory.bytes_written"] == 64 * stats["memory.writes"] > 0
+    assert stats["throughput.bytes_per_second"] == pytest.approx(stats["memory.bytes_written"] / found["time_ns"] * 1e9)
+
+
 def test_ddr4_answers_faster_from_a_faster_speed_and_counts_what_it_does(cli: Cli) -> None:
     args = ("--set", "memory.kind=ddr4", *CHAIN[1:])
     slow, fast = (cli.json("run", "intel", CHAIN[0], *args, "--set", f"memory.ddr.speed={speed}") for speed in (1600, 2933))

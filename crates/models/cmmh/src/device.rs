@@ -11,8 +11,8 @@ use memory::Replacement;
 use memory::ddr4::Spec;
 use memory::nand::{Ftl, FtlError, Timed};
 use protocol::{
-    Depth, Image, Line, LineWrite, Msg, Node, PAGE_BYTES, PostCrash, SharedPage, StatSink, View, messages,
-    ports, tell_durable,
+    Depth, Image, LINE_BYTES, Line, LineWrite, Msg, Node, PAGE_BYTES, PostCrash, SharedPage, StatSink, View,
+    messages, ports, tell_durable,
 };
 use std::sync::Arc;
 use units::{Dur, Time};
@@ -204,10 +204,12 @@ impl Cmmh {
         let place = Line(u64::from(slot) * PAGE_LINES + line.0 % PAGE_LINES);
         let Some((write, _)) = &request.write else {
             let data = self.pages.cache.read(slot, line);
+            self.stats.bytes_read += LINE_BYTES;
             return self.channels.read(known, place, line, data);
         };
         if write.mask != 0 {
             self.persists += 1;
+            self.stats.bytes_written += LINE_BYTES;
             self.pages.cache.write(slot, write);
             self.channels.write(known, place);
         }

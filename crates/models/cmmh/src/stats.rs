@@ -15,6 +15,12 @@ pub(crate) struct DeviceStats {
     /// 64-byte writes that left a write pending queue
     #[stat(name = ".memory.writes")]
     pub(crate) writes: u64,
+    /// bytes read from the media of persistent memory
+    #[stat(name = ".memory.bytes_read", unit = "B")]
+    pub(crate) bytes_read: u64,
+    /// bytes written to the media of persistent memory
+    #[stat(name = ".memory.bytes_written", unit = "B")]
+    pub(crate) bytes_written: u64,
     /// requests whose page was in the DRAM
     pub(crate) hits: u64,
     /// requests that had a page fetched from the NAND
