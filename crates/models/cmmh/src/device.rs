@@ -357,7 +357,7 @@ impl Node for Cmmh {
             View::Visible => self.lay_out_cache(&mut image),
         }
         post_crash.parts.push(image);
-        if view == View::Visible || post_crash.caches_persist {
+        if view == View::Visible {
             self.waiting().for_each(|(at, write)| post_crash.save(Depth::Buffer, at, write));
         }
     }

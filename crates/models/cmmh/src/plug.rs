@@ -12,7 +12,7 @@ use memory::nand;
 use memory::nand::params::NandParameters;
 use memory::plug::{DDR4_STATISTICS, DDR4_TABLES};
 use params::{Parameters, StatisticInfo};
-use protocol::{Block, Line, PAGE_BYTES, Param, Records, Settings};
+use protocol::{Block, Capabilities, Line, PAGE_BYTES, Param, Records, Settings};
 
 /// The system.
 pub const SYSTEM: System = System {
@@ -49,12 +49,15 @@ impl MemoryKind for DramBeforeNand {
 
     fn check(&self, around: &Around<'_>) -> Result<(), String> {
         let own = CmmhParameters::from_settings(around.settings);
-        if !around.capabilities.caches_flush() {
-            return Err(format!(
-                "ordering.model = {}: a device of kind cmmh takes reads and writes of lines, and has no end of a persist path; give {}",
-                around.ordering,
-                (around.models)(&|asks| asks.caches_flush())
-            ));
+        let fits = |asks: &Capabilities| !asks.persist_path && !asks.caches_persist;
+        if !fits(&around.capabilities) {
+            let why = if around.capabilities.persist_path {
+                "takes reads and writes of lines, and has no end of a persist path"
+            } else {
+                "saves pages with energy of its own when the power fails, and what lines of saved caches would take of it is not modelled"
+            };
+            let (given, others) = (around.ordering, (around.models)(&fits));
+            return Err(format!("ordering.model = {given}: a device of kind cmmh {why}; give {others}"));
         }
         if own.cache_mib > own.capacity_mib {
             return Err(format!(
