@@ -210,6 +210,10 @@ pub trait CorePort {
     fn operation_done(&self);
     /// Notes that the operation that is about to be done has failed.
     fn operation_failed(&self) {}
+    /// Whether all has happened that happens here before the core's clock; otherwise the same is asked again.
+    fn catches_up(&self) -> Poll<()> {
+        Poll::Ready(())
+    }
     /// A bound of the region of interest: the first call of any core starts it, the last call ends it.
     fn region(&self, starts: bool);
     /// Notes that the region of interest was not open for so long of what this core took for it: it waited across its bounds.
@@ -296,6 +300,10 @@ impl<T: Translator> CorePort for Translated<T> {
 
     fn operation_failed(&self) {
         self.core.operation_failed();
+    }
+
+    fn catches_up(&self) -> Poll<()> {
+        self.core.port().catches_up()
     }
 
     fn region(&self, starts: bool) {
@@ -623,21 +631,6 @@ impl Cpu {
     /// What this handle drives, for whoever stands between a program and its core.
     pub fn port(&self) -> &Rc<dyn CorePort> {
         &self.0
-    }
-
-    /// The region of interest begins on this core.
-    pub fn region_begins(&self) {
-        self.0.region(true);
-    }
-
-    /// The region of interest ends on this core.
-    pub fn region_ends(&self) {
-        self.0.region(false);
-    }
-
-    /// The region of interest was not open for so long of what this core took for it.
-    pub fn region_skipped(&self, gap: Dur) {
-        self.0.region_skipped(gap);
     }
 
     /// Flushes every line of `size` bytes from `address` on.

@@ -5,6 +5,7 @@
 mod address;
 mod cpu;
 mod image;
+mod interest;
 mod messages;
 mod msg;
 mod near;

@@ -173,6 +173,9 @@ impl WiredMachine {
             if now > interest.bound() {
                 self.meet_bound(&mut interest);
             }
+            if self.ended_before_event(now) {
+                break;
+            }
             self.dispatch(now, to, port, &msg);
             if !interest.has_begun {
                 interest.begins(self.region_began_on(to));
@@ -180,7 +183,7 @@ impl WiredMachine {
             if is_bounded {
                 self.look_for_bound(&mut interest);
             }
-            if self.is_broken(to) || self.is_over() {
+            if self.is_broken(to) {
                 break;
             }
             if self.engine.events().is_multiple_of(LOOK) {
@@ -297,6 +300,13 @@ impl WiredMachine {
     #[inline]
     fn is_over(&self) -> bool {
         self.ends_with_region && self.replay.as_ref().is_some_and(|replay| replay.is_over())
+    }
+
+    /// The same, where the next event is after the end: what comes by then is still of the region.
+    #[inline]
+    fn ended_before_event(&self, at: Time) -> bool {
+        self.ends_with_region
+            && self.replay.as_ref().is_some_and(|replay| replay.is_over() && at > replay.region_turned())
     }
 
     /// How many records of a recording were replayed, of how many.

@@ -575,3 +575,43 @@ fn what_is_simulated_after_a_region_is_not_counted() {
     }
     assert_eq!(whole.time, cut.time);
 }
+
+/// Twenty stores and a long computation behind them; a region that begins before the stores, or after a computation like it.
+fn stores_and_a_computation(stores_are_inside: bool) -> Writer {
+    let mut w = Writer::new(1 << 20);
+    if stores_are_inside {
+        w.put(0, Kind::Region, 0, 1, 300_000);
+    }
+    (0..20).for_each(|i| w.put(0, Kind::Store, FILE + 4096 + i * NODE, i, 1));
+    if !stores_are_inside {
+        w.put(0, Kind::Region, 0, 1, 300_000);
+    }
+    w.put(0, Kind::Region, 0, 0, 300_000);
+    w
+}
+
+#[test]
+fn a_store_that_is_visible_long_before_a_bound_is_counted_before_it() {
+    for machine in ["intel", "eadr", "bbb", "asap-rp", "hops-rp", "strandweaver", "ppa", "pmem-spec"] {
+        for inside in [true, false] {
+            let told = runs(machine, &stores_and_a_computation(inside), &[]);
+            let expected = Some(if inside { 20.0 } else { 0.0 });
+            for name in ["cpu.references", "cpu.pm_stores", "memory.reads"] {
+                assert_eq!(told.get(name), expected, "{machine}, inside: {inside}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_under_way_at_the_end_of_a_region_is_counted_as_if_the_program_went_on() {
+    let w = stores_and_a_computation(true);
+    for machine in ["intel", "eadr", "asap-rp", "nvdimmc-poc"] {
+        let machine = Description::preset(machine).unwrap();
+        let [whole, cut] = [false, true].map(|without_images| {
+            run(&machine, &w.workload(), &RunOptions { seed: 1, without_images, ..RunOptions::default() })
+                .unwrap()
+        });
+        assert_eq!((whole.time, &whole.stats), (cut.time, &cut.stats), "{}", machine.name);
+    }
+}

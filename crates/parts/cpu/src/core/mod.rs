@@ -110,6 +110,10 @@ impl CorePort for Port {
         self.0.borrow_mut().stats.failed_operations += 1;
     }
 
+    fn catches_up(&self) -> Poll<()> {
+        if self.0.borrow_mut().reach() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
     fn region(&self, starts: bool) {
         self.0.borrow_mut().region(starts);
     }

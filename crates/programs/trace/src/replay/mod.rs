@@ -221,6 +221,7 @@ impl Replay {
             }
             for step in &steps {
                 if running.told.region != self.region.get() {
+                    cpu.catch_up().await;
                     self.follow_region(cpu, &mut running.told);
                 }
                 self.step(cpu, step, &mut running).await;
@@ -398,12 +399,14 @@ impl Replay {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn => {}
-            Kind::Region => self.bound(cpu, r.value % 2 == 1, &mut running.told),
+            Kind::Region => self.bound(cpu, r.value % 2 == 1, &mut running.told).await,
         }
     }
 
-    /// The region of interest begins or ends, on this core here and on others at their next records.
-    fn bound(&self, cpu: &Cpu, begins: bool, told: &mut Told) {
+    /// The region of interest begins or ends, on this core here and on others at their next records. The core is ahead of its store
+    /// buffer: what becomes visible by now comes before the bound.
+    async fn bound(&self, cpu: &Cpu, begins: bool, told: &mut Told) {
+        cpu.catch_up().await;
         self.bounds_passed.set(self.bounds_passed.get() + 1);
         self.depth.set((self.depth.get() + if begins { 1 } else { -1 }).max(0));
         let region = self.region.get();
