@@ -51,6 +51,16 @@ def is_by_hooks(cli: Cli) -> bool:
     return b"coreplane_object" in (cli.folder / "loop").read_bytes()
 
 
+def remade(loop: Cli, source: str) -> None:
+    """Another program, by the same route."""
+    by_hooks = is_by_hooks(loop)
+    (loop.folder / "loop.c").write_text(source)
+    if by_hooks:
+        loop("cc", "-O1", "loop.c", "-o", "loop")
+    else:
+        compile_c(loop, "loop", "-I", ROOT / "capture", source=loop.folder / "loop.c")
+
+
 def recorded(cli: Cli, *options: object) -> dict:
     cli("record", "--quiet", "--out", "t.cpt", *options, "--", "./loop")
     found = cli.json("trace", "info", "t.cpt")
@@ -68,11 +78,7 @@ def test_the_region_that_a_program_bounds_is_recorded(loop: Cli) -> None:
 
 
 def test_a_warm_up_is_simulated_and_not_counted(loop: Cli) -> None:
-    (loop.folder / "loop.c").write_text(LOOP.replace("if (round == 500) ", "if (round == 400) coreplane_roi_warm_up(); if (round == 500) "))
-    if is_by_hooks(loop):
-        loop("cc", "-O1", "loop.c", "-o", "loop")
-    else:
-        compile_c(loop, "loop", "-I", ROOT / "capture", source=loop.folder / "loop.c")
+    remade(loop, LOOP.replace("if (round == 500) ", "if (round == 400) coreplane_roi_warm_up(); if (round == 500) "))
     warm = recorded(loop, "--region")
     assert 400_000 <= warm["records"] < 401_000 and warm["kinds"]["region"] == 2
     loop("trace", "convert", "--quiet", "t.cpt", "warm.cpt")
@@ -80,6 +86,47 @@ def test_a_warm_up_is_simulated_and_not_counted(loop: Cli) -> None:
     told = loop.json("run", "intel", "trace:warm.cpt", "--no-bands", "--quiet")
     assert told["references"] < 401_000, "what comes after the region is not simulated"
     assert 200_000 <= told["stats"]["cpu.references"] < 200_200, "only the region is counted"
+
+
+def inside(found: dict) -> int:
+    """Instructions of a region or of windows, as the recorder counted them."""
+    return next(int(said[1]) for note in found["notes"] if (said := re.search(r": (\d+) of \d+ instructions", note)))
+
+
+#: Computes for long between few accesses.
+COMPUTES = """
+#include "coreplane.h"
+static volatile long kept[8];
+static long worked(long y, int times) {
+    for (int i = 0; i < times; i++) y = y * 25214903917 + 11;
+    return y;
+}
+int main(int n, char **words) {
+    long y = n;
+    for (int i = 0; i < 2000; i++) kept[i % 8] = y = worked(y, 50);
+    coreplane_roi_begin();
+    kept[0] = worked(y, 100000);
+    y = worked(y + 1, 100000);
+    coreplane_roi_end();
+    kept[1] = worked(y, 100000);
+    return 0;
+}
+"""
+
+
+def test_what_is_computed_up_to_the_end_of_a_region_is_of_it(loop: Cli) -> None:
+    remade(loop, COMPUTES)
+    loop("record", "--quiet", "--region", "--out", "t.cpt", "--", "./loop")
+    found = loop.json("trace", "info", "t.cpt")
+    assert 600_000 < inside(found) < 1_100_000
+    assert abs(found["instructions"] - inside(found)) < 100
+
+
+def test_what_is_computed_in_windows_and_nothing_else_is_of_them(loop: Cli) -> None:
+    remade(loop, COMPUTES)
+    loop("record", "--quiet", "--every", "2K", "--window", "500", "--out", "t.cpt", "--", "./loop")
+    found = loop.json("trace", "info", "t.cpt")
+    assert inside(found) > 100_000 and found["instructions"] == pytest.approx(inside(found), rel=0.02)
 
 
 def test_a_region_of_instructions_is_recorded(loop: Cli) -> None:

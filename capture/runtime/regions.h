@@ -25,29 +25,39 @@ static atomic_int unsaid;
 /* Held while the stage changes. */
 static atomic_flag region_lock = ATOMIC_FLAG_INIT;
 
+/* What the thread that changes the stage has executed since its last record, under the lock: it comes before the bound. */
+static uint64_t *before_bound;
+
 static uint64_t all_records(void) { return all_kept; }
 
 static void say_bound(int bound) {
+    uint64_t work = before_bound && !outside ? *before_bound : 0;
     unsaid = bound == 1 && !self;
-    if (self) emit(self, REGION, 0, 0, 0, (uint64_t)bound, 0);
+    if (self) emit_after(self, counted_work(work), REGION, 0, 0, 0, (uint64_t)bound, 0);
 }
 
 static void stage_changed(int bound) {
     if (bound >= 0) say_bound(bound);
+    if (before_bound) *before_bound = 0;
     outside = region.stage == OUTSIDE;
 }
 
-static void tell_executed(struct buffer *b) {
+static void turn_at(uint64_t at, uint64_t *work) {
+    uint64_t signals = block_signals();
+    take(&region_lock);
+    before_bound = work;
+    while (region.edge <= at) turn_region(at);
+    before_bound = NULL;
+    give(&region_lock);
+    restore_signals(signals);
+}
+
+/* The last `work` of it stands in no record yet. */
+static void tell_executed(struct buffer *b, uint64_t *work) {
     all_kept += b->kept;
     uint64_t at = all_executed += b->executed;
     b->kept = b->executed = 0;
-    if (at >= region.edge) {
-        uint64_t signals = block_signals();
-        take(&region_lock);
-        while (region.edge <= at) turn_region(at);
-        give(&region_lock);
-        restore_signals(signals);
-    }
+    if (at >= region.edge) turn_at(at, work);
     told_after = (region.edge - at) / 8 < 4096 ? (region.edge - at) / 8 + 1 : 4096;
 }
 
@@ -58,7 +68,7 @@ static int in_region(struct buffer *b, enum kind k, uint64_t address, uint64_t *
     if (k == REGION) return 1;
     if (unsaid && k != START) say_bound(1);
     b->executed += *work;
-    if (b->executed >= told_after) tell_executed(b);
+    if (b->executed >= told_after) tell_executed(b, work);
     b->kept += !outside;
     if (!outside) return 1;
     *work = 0;
@@ -66,18 +76,22 @@ static int in_region(struct buffer *b, enum kind k, uint64_t address, uint64_t *
 }
 
 static uint64_t instructions_now(struct buffer *b) {
-    if (b) tell_executed(b);
+    if (b) tell_executed(b, NULL);
     return all_executed;
 }
 
 static void said_region(enum bound bound) {
     struct buffer *b = region.said ? begin() : NULL;
     if (!b) return;
-    b->executed += take_whole_work();
-    uint64_t at = instructions_now(b), signals = block_signals();
+    uint64_t signals = block_signals(), before = instructions_now(b), work = take_whole_work(), at = before + work;
     take(&region_lock);
+    before_bound = &work;
     say_region(bound, at);
+    before_bound = NULL;
     give(&region_lock);
+    /* Where nothing changed the thread's next record tells it. */
+    all_executed += at - before - work;
+    own_work += work;
     restore_signals(signals);
 }
 EXPORT void coreplane_region_warms(void) { said_region(WARMS); }

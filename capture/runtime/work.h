@@ -11,7 +11,5 @@ static inline uint64_t take_whole_work(void) {
     own_work = 0;
     return work;
 }
-static inline uint32_t take_work(void) {
-    uint64_t work = take_whole_work();
-    return work < UINT32_MAX ? (uint32_t)work : UINT32_MAX;
-}
+static inline uint32_t counted_work(uint64_t work) { return work < UINT32_MAX ? (uint32_t)work : UINT32_MAX; }
+static inline uint32_t take_work(void) { return counted_work(take_whole_work()); }
