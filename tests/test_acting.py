@@ -79,3 +79,10 @@ def test_a_campaign_is_told_on_which_memory_a_key_acts(cli: Cli, tmp_path: Path)
     plan.write_text('machines = ["compose-nvdimmc-pm"]\nworkloads = ["queue"]\n[vary]\n"memory.controllers" = [1, 2]\n')
     said = cli.refuses("sweep", plan, "--plan")
     assert "c.toml:4: memory.controllers: does nothing on compose-nvdimmc-pm, where memories have their own: give memory.1.controllers" in said
+
+
+def test_a_key_that_hangs_on_another_is_shown_with_it(cli: Cli) -> None:
+    said = " ".join(cli("show", "remote.cpu_after").split())
+    assert "acts on remote-pages, pberry" in said and said.endswith("with remote.kind=lines and remote.cpu_kib!=0")
+    for system in ("remote", "memory", "nand", "neardata", "ordering", "cpu"):
+        assert not [line for line in cli("show", system).splitlines() if line.rstrip().endswith("acts on")], system

@@ -98,6 +98,10 @@ def test_what_is_no_result_is_refused(kept: Cli) -> None:
     assert "neither run.json nor compare.json" in kept.refuses("diff", "empty", "intel")
     assert "nope: No such file" in kept.refuses("diff", "intel", "nope")
     assert "text.json: it is no JSON" in kept.refuses("diff", "text.json", "intel")
+    (kept.folder / "t.cpt").write_bytes(b"COREPLNT" + bytes(8))
+    assert "t.cpt: it is a recording, and no result of run or compare" in kept.refuses("diff", "intel", "t.cpt")
+    (kept.folder / "bytes.json").write_bytes(b"\xff\xfe")
+    assert "bytes.json: it is no text, and no result of run or compare" in kept.refuses("diff", "bytes.json", "intel")
     run = json.loads((kept.folder / "intel/run.json").read_text())
     (kept.folder / "no-time.json").write_text(json.dumps(run | {"time_ns": 0}))
     (kept.folder / "bell.json").write_text(json.dumps(run | {"machine": "a\x1b[2Jb"}))
@@ -130,3 +134,17 @@ def test_python_gives_frames(kept: Cli) -> None:
     assert not len(same.statistics) and same.statistics.schema == found.statistics.schema and same.parameters.schema == found.parameters.schema
     with pytest.raises(cp.ConfigError, match="nope"):
         cp.diff(kept.folder / "nope", kept.folder / "slow")
+
+
+def test_python_takes_results_that_are_kept_in_no_file(kept: Cli) -> None:
+    small = cp.Workload("queue", operations=200)
+    runs = [cp.run(machine, small) for machine in ("intel", cp.Machine("intel", {"memory.pm.read_ns": 400}))]
+    found = cp.diff(*runs)
+    assert found.parameters.rows() == [("intel", "memory.pm.read_ns", "175", "400")]
+    assert found.statistics.rows() == cp.diff(kept.folder / "intel", runs[1]).statistics.rows()
+    compared = cp.compare(small, on=["intel", "eadr"], no_bands=True)
+    assert cp.diff(compared, compared).speedup == {"intel": 1, "eadr": 1}
+    with pytest.raises(cp.ConfigError, match="no machine in common: asap-rp only in before"):
+        cp.diff(cp.run("asap-rp", small), compared)
+    with pytest.raises(TypeError, match="after: give a Run, a Comparison or the path"):
+        cp.diff(runs[0], 7)  # type: ignore[arg-type]

@@ -50,6 +50,16 @@ def test_machines_on_pages_run(page: Path, machine: str, cli: Cli, tmp_path: Pat
     assert '"time_ns"' in said
 
 
+CAMPAIGNS = [(p, block) for p in PAGES for block in re.findall(r"^```toml\n(machines = .*?)^```", p.read_text(), re.S | re.M)]
+
+
+@pytest.mark.parametrize(("page", "campaign"), CAMPAIGNS, ids=lambda v: v.stem if isinstance(v, Path) else "")
+def test_campaigns_on_pages_are_accepted(page: Path, campaign: str, cli: Cli, tmp_path: Path) -> None:
+    assert CAMPAIGNS
+    (tmp_path / "campaign.toml").write_text(campaign)
+    assert cli.json("sweep", str(tmp_path / "campaign.toml"), "--plan")["runs"]
+
+
 def test_every_command_on_a_page_is_run_or_says_why_not() -> None:
     for page in PAGES:
         for fence in re.findall(r"^```(?:sh|bash|shell)\n(.*?)^```", page.read_text(), re.S | re.M):

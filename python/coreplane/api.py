@@ -1,5 +1,6 @@
 """A function for each command. What is checked and simulated is the compiled core's; Ctrl-C stops it within a second."""
 
+import json
 import os
 import shlex
 from collections import Counter
@@ -16,6 +17,7 @@ from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
+AResult: TypeAlias = Run | Comparison | str | os.PathLike[str]
 AWorkload: TypeAlias = Workload | Trace | str
 Engine: TypeAlias = Literal["fast", "reference"]
 
@@ -97,13 +99,19 @@ def curve(machine: AMachine, *, reads: Sequence[int] = (100, 75, 50), memory: Li
     return Curve(of.name, _core.curve(core_of(of), shares, pairs({"workload.memory": memory}), _seed(seed)))
 
 
-def diff(before: str | os.PathLike[str], after: str | os.PathLike[str]) -> Difference:
-    """What differs between two results that ``run`` or ``compare`` kept, each a folder or a file of their JSON.
+def diff(before: AResult, after: AResult) -> Difference:
+    """What differs between two results of ``run`` or ``compare``; a result that is kept is a folder or a file of its JSON.
 
     Raises ConfigError when one is no such result, or they have no machine in common.
     """
-    _are_paths(before, after)
-    return Difference(_core.diff(os.fspath(before), os.fspath(after)))
+    return Difference(_core.diff(_side("before", before), _side("after", after)))
+
+
+def _side(name: str, result: AResult) -> tuple[str, str | None]:
+    if isinstance(result, Run | Comparison):
+        return name, json.dumps(result.data)
+    accept(isinstance(result, str | os.PathLike), f"{name}: give a Run, a Comparison or the path of a file or folder, not {result!r}")
+    return os.fspath(result), None
 
 
 def holdup(machine: AMachine, workload: AWorkload | None = None, *, seed: int = 1) -> pl.DataFrame:

@@ -487,11 +487,11 @@ pub fn holdup(machine: &Machine, workload: Option<&Workload>, seed: u64) -> Resu
     steps.map(|found| holdup::to_json(&found)).map_err(output::failed)
 }
 
-/// What differs between two results that were kept.
+/// What differs between two results: folders or files, or the JSON of one that is kept in none with what it is called.
 ///
 /// # Errors
 /// When one is no result of `run` or `compare`, or they have no machine in common.
-pub fn diff(before: &Path, after: &Path) -> Result<Value, Failure> {
+pub fn diff(before: (&Path, Option<&str>), after: (&Path, Option<&str>)) -> Result<Value, Failure> {
     diff::between(before, after).map(|found| found.to_json())
 }
 

@@ -8,6 +8,8 @@ use crate::quantity::{time, with_unit};
 use machine::STATISTICS;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Rows that are shown unless all are asked for.
@@ -20,7 +22,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
     if let Some((option, Some(percent))) = bounds.into_iter().find(unfit) {
         return Err(Failure::BadInput(format!("{option} {percent}: give a number of percent, from 0 on")));
     }
-    let found = between(&args.before, &args.after)?;
+    let found = between((&args.before, None), (&args.after, None))?;
     args.slower_than.map_or(Ok(()), |_| comparable(&found))?;
     if let Some(folder) = &args.out {
         output::make_folder(Some(folder))?;
@@ -67,11 +69,14 @@ struct Change {
     after: Option<f64>,
 }
 
-/// Compares what two folders, or files, hold.
+/// A folder or a file; or the JSON of a result that is kept in none, and what it is called.
+pub(crate) type Side<'a> = (&'a Path, Option<&'a str>);
+
+/// Compares two results.
 ///
 /// # Errors
 /// When one cannot be read, is no result of `run` or `compare`, or they have no machine in common.
-pub(crate) fn between(before: &Path, after: &Path) -> Result<Found, Failure> {
+pub(crate) fn between(before: Side<'_>, after: Side<'_>) -> Result<Found, Failure> {
     let (mut old, mut new) = (read(before)?, read(after)?);
     if let ([_], [_]) = (old.as_slice(), new.as_slice()) {
         let pairs = old.drain(..).zip(new.drain(..)).map(|(before, after)| Pair { before, after }).collect();
@@ -82,7 +87,7 @@ pub(crate) fn between(before: &Path, after: &Path) -> Result<Found, Failure> {
         let alone = these.iter().filter(|kept| !has(others, &kept.machine));
         alone.map(|kept| format!("{} only in {}", kept.machine, path.display())).collect()
     };
-    let alone = [only(&old, &new, before), only(&new, &old, after)].concat();
+    let alone = [only(&old, &new, before.0), only(&new, &old, after.0)].concat();
     let mut pairs = Vec::new();
     for before in old {
         if let Some(after) = new.iter().find(|kept| kept.machine == before.machine) {
@@ -96,18 +101,9 @@ pub(crate) fn between(before: &Path, after: &Path) -> Result<Found, Failure> {
     Ok(Found { pairs, alone })
 }
 
-fn read(path: &Path) -> Result<Vec<Kept>, Failure> {
+fn read((path, json): Side<'_>) -> Result<Vec<Kept>, Failure> {
     let fail = |text: String| Failure::BadInput(format!("{}: {text}", path.display()));
-    let names = ["run.json", "compare.json"];
-    let file = if path.is_dir() {
-        let found = names.into_iter().map(|name| path.join(name)).find(|file| file.exists());
-        found.ok_or_else(|| {
-            fail("neither run.json nor compare.json is in it; give a folder that run or compare --out made, or a file of their JSON".into())
-        })?
-    } else {
-        path.to_path_buf()
-    };
-    let text = std::fs::read_to_string(&file).map_err(|e| fail(e.to_string()))?;
+    let text = json.map_or_else(|| text_of(path), |json| Ok(json.to_string())).map_err(fail)?;
     let value: Value = serde_json::from_str(&text).map_err(|e| fail(format!("it is no JSON: {e}")))?;
     let runs: Vec<Option<Kept>> = match value.get("machines").and_then(Value::as_array) {
         // What recordings they are of stands beside them.
@@ -117,6 +113,26 @@ fn read(path: &Path) -> Result<Vec<Kept>, Failure> {
     let whole: Option<Vec<Kept>> = runs.into_iter().collect();
     whole.filter(|runs| !runs.is_empty()).ok_or_else(|| {
         fail("it is no result of run or compare (machine, workload, seed, time_ns above 0, stats)".into())
+    })
+}
+
+/// The text of a result, or why there is none.
+fn text_of(path: &Path) -> Result<String, String> {
+    let names = ["run.json", "compare.json"];
+    let file = if path.is_dir() {
+        let found = names.into_iter().map(|name| path.join(name)).find(|file| file.exists());
+        found.ok_or("neither run.json nor compare.json is in it; give a folder that run or compare --out made, or a file of their JSON")?
+    } else {
+        path.to_path_buf()
+    };
+    let mut head = [0; 8];
+    let is_read = File::open(&file).and_then(|mut file| file.read_exact(&mut head));
+    if is_read.is_ok() && trace::is_block_file(&head) {
+        return Err("it is a recording, and no result of run or compare".into());
+    }
+    std::fs::read_to_string(&file).map_err(|e| {
+        let is_no_text = e.kind() == ErrorKind::InvalidData;
+        if is_no_text { "it is no text, and no result of run or compare".into() } else { e.to_string() }
     })
 }
 

@@ -49,10 +49,10 @@ pub(crate) fn words(args: &RegionArgs) -> Result<Vec<String>, Failure> {
     Ok(numbers.chain(said).chain(args.region_signal.then(|| BY_SIGNAL.into())).collect())
 }
 
-/// Such as 2500000, 100K, 100M, 2G.
+/// Such as 2500000, 30K or 30k, 100M, 2G.
 fn instructions(name: &str, text: &str, least: u64) -> Result<u64, Failure> {
     let (digits, unit) = match text.chars().last() {
-        Some('K') => (&text[..text.len() - 1], 1_000),
+        Some('K' | 'k') => (&text[..text.len() - 1], 1_000),
         Some('M') => (&text[..text.len() - 1], 1_000_000),
         Some('G') => (&text[..text.len() - 1], 1_000_000_000),
         _ => (text, 1),
@@ -60,8 +60,8 @@ fn instructions(name: &str, text: &str, least: u64) -> Result<u64, Failure> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit());
     let n = digits.parse::<u64>().ok().filter(|_| plain).and_then(|n| n.checked_mul(unit));
     n.filter(|n| (least..=MOST).contains(n)).ok_or_else(|| {
-        let text = format!("{name} {text}: give instructions, {least} or more, such as 2500000, 100M or 2G");
-        Failure::BadInput(text)
+        let accepted = format!("{least} or more, such as 2500000, 30K, 100M or 2G");
+        Failure::BadInput(format!("{name} {text}: give instructions, {accepted}"))
     })
 }
 
@@ -93,6 +93,7 @@ mod tests {
             asked("7", "", "100M", "500K", false).unwrap(),
             "--skip=7 --every=100000000 --window=500000"
         );
+        assert_eq!(asked("30k", "30K", "", "", false).unwrap(), "--skip=30000 --count=30000");
         assert_eq!(asked("", "", "", "", true).unwrap(), "--region=yes");
     }
 
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn what_makes_no_region_is_refused() {
         for (skip, count, every, window, region, wanted) in [
-            ("x", "", "", "", false, "--skip x: give instructions"),
+            ("x", "", "", "", false, "instructions, 0 or more, such as 2500000, 30K"),
             ("+1", "", "", "", false, "--skip +1"),
             ("", "0", "", "", false, "1 or more"),
             ("99999999999G", "", "", "", false, "--skip 99999999999G"),

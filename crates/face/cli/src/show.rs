@@ -242,6 +242,9 @@ fn described(name: &str, found: &[&'static Param], json: bool) {
         let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, machine::accepts(p), p.source);
         if p.key.starts_with("counting.") {
             text += "\nacts on what reproduce counts without a machine, where --bands varies it; it cannot be set";
+        } else if machines.is_empty() && !p.key.starts_with("workload.") {
+            // It hangs on another key, which none of them sets so.
+            text += &format!("\n{}", machine::acts_on(p.key, &[]).trim_start_matches("it "));
         } else if !p.key.starts_with("workload.") {
             text += &format!("\nacts on {}", machines.join(", "));
         }

@@ -299,12 +299,13 @@ fn holdup<'py>(py: Python<'py>, machine: &Machine, workload: Option<&Workload>, 
     to_python(py, &watched(py, move || calls::holdup(&machine, workload.as_ref(), seed))?)
 }
 
-/// What differs between two results that were kept.
+/// What differs between two results: paths, or names and JSON of those that are kept in no file.
 ///
-/// (before: str, after: str) -> dict[str, Any]
+/// (before: tuple[str, str | None], after: tuple[str, str | None]) -> dict[str, Any]
 #[pyfunction]
-fn diff(py: Python<'_>, before: PathBuf, after: PathBuf) -> Any<'_> {
-    to_python(py, &watched(py, move || calls::diff(&before, &after))?)
+fn diff(py: Python<'_>, before: (PathBuf, Option<String>), after: (PathBuf, Option<String>)) -> Any<'_> {
+    let differs = move || calls::diff((&before.0, before.1.as_deref()), (&after.0, after.1.as_deref()));
+    to_python(py, &watched(py, differs)?)
 }
 
 /// Makes the runs of a campaign on this machine's cores; says where they are.

@@ -269,7 +269,7 @@ pub fn does_nothing<'a>(key: &str, machines: impl Iterator<Item = &'a Descriptio
 }
 
 /// The machines that come with the project on which `key` acts, in a sentence; but those on which it was given.
-pub(crate) fn acts_on(key: &str, but: &[&str]) -> String {
+pub fn acts_on(key: &str, but: &[&str]) -> String {
     let acting = presets(but, |machine| machine.acts(key));
     if !acting.is_empty() {
         return format!("it acts on {acting}");

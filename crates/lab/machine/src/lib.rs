@@ -37,7 +37,7 @@ pub mod schema;
 pub mod sources;
 
 pub use ::params::StatisticInfo;
-pub use acting::does_nothing;
+pub use acting::{acts_on, does_nothing};
 pub use arenas::within_arenas;
 pub use build::cached_bytes;
 pub use campaign::{Assignment, Campaign, Point, comparable, twice};
