@@ -55,7 +55,7 @@ static void turn_at(uint64_t at, uint64_t *work) {
 /* The last `work` of it stands in no record yet. */
 static void tell_executed(struct buffer *b, uint64_t *work) {
     all_kept += b->kept;
-    uint64_t at = all_executed += b->executed;
+    uint64_t at = atomic_fetch_add(&all_executed, b->executed) + b->executed;
     b->kept = b->executed = 0;
     if (at >= region.edge) turn_at(at, work);
     told_after = (region.edge - at) / 8 < 4096 ? (region.edge - at) / 8 + 1 : 4096;
