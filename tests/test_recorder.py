@@ -174,6 +174,23 @@ def test_the_c_librarys_streams_are_seen(cli: Cli) -> None:
     same(cli, record(cli, "./stream", "s.txt"), "s.txt")
 
 
+def test_every_function_that_writes_to_a_stream_is_seen(cli: Cli) -> None:
+    build(cli, "stream_ways", "-D_FORTIFY_SOURCE=2")
+    r = record(cli, "./stream_ways")
+    ways = [path.name for path in cli.folder.glob("*.way")]
+    assert len(ways) == 37
+    same(cli, r, *ways)
+    assert not r.of("unseen")
+
+
+@pytest.mark.parametrize("how", ["alone", "threads"])
+def test_a_file_that_grew_without_a_write_is_told_of(cli: Cli, how: str) -> None:
+    build(cli, "grew")
+    r = record(cli, "./grew", how)
+    (said,) = r.of("unseen")
+    assert "more bytes than the writes" in said
+
+
 @pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")
 def test_a_pool_of_the_distributions_libpmemobj_is_seen(cli: Cli) -> None:
     build(cli, "pmemobj", "-lpmemobj")

@@ -20,6 +20,7 @@ WRITES_FILE(writev, (int fd, const struct iovec *v, int count), (fd, v, count), 
 WRITES_FILE(pwritev, (int fd, const struct iovec *v, int count, off_t at), (fd, v, count, at), v, at, 0)
 WRITES_FILE(pwritev64, (int fd, const struct iovec *v, int count, off64_t at), (fd, v, count, at), v, at, 0)
 WRITES_FILE(pwritev2, (int fd, const struct iovec *v, int count, off_t at, int flags), (fd, v, count, at, flags), v, at, flags)
+WRITES_FILE(pwritev64v2, (int fd, const struct iovec *v, int count, off64_t at, int flags), (fd, v, count, at, flags), v, at, flags)
 
 #define COPIES(name, offset_type) \
     LIBRARY(name) \
@@ -111,7 +112,7 @@ static void compare_file(struct buffer *b, const struct file *f, uint32_t locati
         struct buffer *b = begin(); \
         int folder = 0; \
         struct file *f = b ? described_file(b, fd, &folder, PC) : NULL; \
-        if (f) compare_file(b, f, PC, #name); \
+        if (f) compare_file(b, f, PC, #name), look_at_descriptor(b, fd, PC); \
         uint32_t stamp = b ? next_stamp() : 0; \
         int failed = REAL(name)(fd); \
         if (!failed && b) synced(b, call, f, folder, PC, stamp); \

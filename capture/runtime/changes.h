@@ -48,6 +48,7 @@ static void after_change(const struct change *c, const struct iovec *v, ssize_t 
     uint64_t left = (uint64_t)n, start = written_at(c, wanted, left), at = start;
     if (flags & RWF_APPEND) at = start = written_at(&(struct change){c->b, c->file, c->fd, O_APPEND}, 0, left);
     record_call(c->b, CALL_WRITE, file_address(c->file, at), left, location, next_stamp());
+    has_bytes(c->file, at + left);
     for (; left; v++) {
         uint64_t part = v->iov_len < left ? v->iov_len : left;
         written(c->b, c->file, at, v->iov_base, part, location);
@@ -62,6 +63,7 @@ static void after_copy(const struct change *c, int from, uint64_t from_at, uint6
     uint8_t chunk[1 << 14];
     if (n <= 0) return;
     record_call(c->b, CALL_WRITE, file_address(c->file, to_at), (uint64_t)n, location, next_stamp());
+    has_bytes(c->file, to_at + (uint64_t)n);
     for (uint64_t done_bytes = 0; done_bytes < (uint64_t)n;) {
         uint64_t left = (uint64_t)n - done_bytes;
         long got = raw_pread(from, chunk, left < sizeof chunk ? left : sizeof chunk, from_at + done_bytes);
@@ -76,7 +78,10 @@ static void after_copy(const struct change *c, int from, uint64_t from_at, uint6
 }
 /* What splice brings into a file went through a pipe, where nobody looks. */
 static void spliced(const struct change *c, int64_t wanted, ssize_t n, uint32_t location) {
-    if (n > 0) unseen(c->b, "splice wrote to a file", file_address(c->file, written_at(c, wanted, (uint64_t)n)), (uint64_t)n, location);
+    if (n <= 0) return;
+    uint64_t at = written_at(c, wanted, (uint64_t)n);
+    has_bytes(c->file, at + (uint64_t)n);
+    unseen(c->b, "splice wrote to a file", file_address(c->file, at), (uint64_t)n, location);
 }
 
 /* The bytes behind a new end are gone. */
@@ -88,6 +93,7 @@ static void cut_copy(struct file *f, uint64_t bytes) {
 }
 static void resized(struct buffer *b, struct file *f, uint64_t bytes, uint32_t location) {
     cut_copy(f, bytes);
+    has_bytes(f, bytes);
     record_call(b, CALL_RESIZE, file_address(f, 0), bytes, location, next_stamp());
 }
 
@@ -124,8 +130,10 @@ static void before_allocate(struct allocation *a, int fd, int mode, uint64_t at,
 static void allocated(const struct allocation *a, uint32_t location) {
     const struct change *c = &a->c;
     struct stat s;
-    if (a->mode == 0) record_call(c->b, CALL_ALLOCATE, file_address(c->file, a->at), a->bytes, location, next_stamp());
-    else if (a->mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) {
+    if (a->mode == 0) {
+        has_bytes(c->file, a->at + a->bytes);
+        record_call(c->b, CALL_ALLOCATE, file_address(c->file, a->at), a->bytes, location, next_stamp());
+    } else if (a->mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) {
         uint64_t bytes = a->before ? a->held : a->bytes;
         record_call(c->b, CALL_WRITE, file_address(c->file, a->at), bytes, location, next_stamp());
         zeroed(c, a->at, bytes, a->before, location);

@@ -20,15 +20,6 @@ INSTEAD FILE *fdopen(int fd, const char *mode) {
     read_whole(fd);
     return REAL(fdopen)(fd, mode);
 }
-#define REOPENS(name) \
-    LIBRARY(name) \
-    INSTEAD FILE *name(const char *path, const char *mode, FILE *old) { \
-        FILE *f = REAL(name)(path, mode, old); \
-        if (f) read_whole(f->_fileno); \
-        return f; \
-    }
-REOPENS(freopen)
-REOPENS(freopen64)
 
 /* The linker sends calls of the program here. Of a host's program, what it looks through in shared memory are loads. */
 #define looked_through(p, n) looked_through_at((uint64_t)(p), n, PC)

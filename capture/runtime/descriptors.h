@@ -4,12 +4,13 @@
 static void gives_locks_back(int fd, uint32_t location);
 LIBRARY(close)
 INSTEAD int close(int fd) {
-    begin();
+    struct buffer *b = begin();
     if (atomic_load_explicit(&recording, memory_order_relaxed) && fd == trace_fd && fd >= 0) {
         errno = EBADF;
         return -1;
     }
     gives_locks_back(fd, PC);
+    look_at_descriptor(b, fd, PC);
     return REAL(close)(fd);
 }
 

@@ -147,6 +147,11 @@ static int is_interesting(const char *path) {
     return !prefix || !*prefix || begins(path, prefix);
 }
 
+/* By what is recorded, a file has so many bytes now. */
+static void has_bytes(struct file *f, uint64_t bytes) {
+    for (uint64_t most = f->most_bytes; bytes > most && !atomic_compare_exchange_weak(&f->most_bytes, &most, bytes);) {}
+}
+
 static uint32_t *file_head(uint64_t device, uint64_t inode) { return &file_heads[(device * 31 + inode) % FILE_HEADS]; }
 
 static struct file *known_file(const struct stat *s) {
@@ -173,6 +178,7 @@ static struct file *new_file(struct buffer *b, const struct stat *s, uint32_t lo
 
 /* The file's text: number, device and inode, path, bytes. */
 static void write_file_text(struct file *f, const char *path, uint64_t bytes) {
+    has_bytes(f, bytes);
     char *kept = keep(strlen(path) + 1);
     if (kept) __real_memcpy(kept, path, strlen(path) + 1);
     f->path = kept;

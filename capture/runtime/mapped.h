@@ -15,6 +15,8 @@ struct file {
     uint8_t nameless;
     /* It is a symbolic link: a name, and the text that it leads to. */
     uint8_t link;
+    /* The most bytes that it had, by what is recorded, and where it was found to have more. */
+    _Atomic uint64_t most_bytes, grown;
     uint8_t *copy;
     uint64_t copy_bytes;
     const char *path;

@@ -159,9 +159,12 @@ FREES(_ZdaPvSt11align_val_t, void, (void *p, size_t align), (p, align))
 FREES(_ZdlPvmSt11align_val_t, void, (void *p, size_t bytes, size_t align), (p, bytes, align))
 FREES(_ZdaPvmSt11align_val_t, void, (void *p, size_t bytes, size_t align), (p, bytes, align))
 
-/* The last word about files that are still mapped. */
+static void last_look_at_bytes(struct buffer *b);
+
+/* The last word about files. */
 static void last_look_at_files(struct buffer *b) {
     if (shadowed_bytes) compare(b, shadowed_from, shadowed_bytes, 0, "the end");
+    last_look_at_bytes(b);
 }
 
 EXPORT void coreplane_persistent(const void *address, size_t bytes) { declared(address, bytes, PC); }

@@ -58,24 +58,29 @@ TEMPORARIES(mkostemp64, (char *path, int flags), (path, flags))
 TEMPORARIES(mkstemps, (char *path, int length), (path, length))
 TEMPORARIES(shm_open, (const char *path, int flags, mode_t mode), (path, flags, mode))
 
+static int find_going(struct named *n, int folder, const char *path, uint32_t location) {
+    int known = find_named(n, begin(), folder, path, location);
+    look_at_name(n, location);
+    return known;
+}
 LIBRARY(unlink)
 INSTEAD int unlink(const char *path) {
     struct named n;
-    int known = find_named(&n, begin(), AT_FDCWD, path, PC), failed = REAL(unlink)(path);
+    int known = find_going(&n, AT_FDCWD, path, PC), failed = REAL(unlink)(path);
     if (known && !failed) unlinked(&n, PC);
     return failed;
 }
 LIBRARY(unlinkat)
 INSTEAD int unlinkat(int folder, const char *path, int flags) {
     struct named n;
-    int known = find_named(&n, begin(), folder, path, PC), failed = REAL(unlinkat)(folder, path, flags);
+    int known = find_going(&n, folder, path, PC), failed = REAL(unlinkat)(folder, path, flags);
     if (known && !failed) unlinked(&n, PC);
     return failed;
 }
 LIBRARY(remove)
 INSTEAD int remove(const char *path) {
     struct named n;
-    int known = find_named(&n, begin(), AT_FDCWD, path, PC), failed = REAL(remove)(path);
+    int known = find_going(&n, AT_FDCWD, path, PC), failed = REAL(remove)(path);
     if (known && !failed) unlinked(&n, PC);
     return failed;
 }
@@ -84,6 +89,7 @@ static int rename_recorded(int folder, const char *old, int to_folder, const cha
                            int (*call)(int, const char *, int, const char *, unsigned)) {
     struct renaming r;
     before_rename(&r, folder, old, to_folder, new, location);
+    if (r.b) look_at_name(&r.from, location), look_at_name(&r.to, location);
     int failed = call(folder, old, to_folder, new, flags);
     if (!failed) after_rename(&r, to_folder, new, flags, location);
     return failed;

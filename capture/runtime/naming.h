@@ -65,7 +65,7 @@ static void after_open(const struct opening *o, int fd, int flags, uint32_t loca
 struct named {
     struct buffer *b;
     struct file *file;
-    uint64_t links;
+    uint64_t links, bytes;
     char path[4096];
 };
 static int find_named(struct named *n, struct buffer *b, int folder, const char *path, uint32_t location) {
@@ -74,6 +74,7 @@ static int find_named(struct named *n, struct buffer *b, int folder, const char 
     *n->path = 0;
     n->file = b ? file_of_name(b, folder, path, n->path, &s, location) : NULL;
     n->links = n->file ? s.st_nlink : 0;
+    n->bytes = n->file ? (uint64_t)s.st_size : 0;
     return n->file != NULL;
 }
 

@@ -1,14 +1,18 @@
 /* What all parts of the runtime share. */
 #define _GNU_SOURCE
+/* The C library's headers define none of the functions that stand here instead. */
+#define __NO_INLINE__ 1
 #include <aio.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>

@@ -4,6 +4,12 @@
 #undef fputs
 #undef fwrite
 #undef fwrite_unlocked
+#undef putchar
+#undef fputs_unlocked
+#undef fread_unlocked
+#undef fgets_unlocked
+#undef putc_unlocked
+#undef putchar_unlocked
 LIBRARY(fflush)
 
 /* Streams on recorded files: what they hold back is written when the program ends. */
@@ -53,8 +59,20 @@ static void after_stream(struct stream *s, const FILE *f, const void *bytes, siz
     if (s->v[0].iov_base) raw_release(s->v[0].iov_base, s->v[0].iov_len);
 }
 
+/* Whether a stream may hold back bytes. Those of wide characters are made when they are written out. */
+static int is_wide(const FILE *f) { return f->_mode > 0; }
+static int may_hold(const FILE *f) { return is_wide(f) ? f->_flags & PUTTING : held_back(f) > 0; }
+
+static int flush_wide(FILE *f, uint32_t location) {
+    struct passage p;
+    before_passage(&p, f, location);
+    int failed = REAL(fflush)(f);
+    after_passage(&p, location);
+    return failed;
+}
 static int flush_stream(FILE *f, uint32_t location) {
     struct stream s;
+    if (is_wide(f) && may_hold(f)) return flush_wide(f, location);
     int known = before_stream(&s, f, 0, location), failed = REAL(fflush)(f);
     if (known) after_stream(&s, f, NULL, 0, location);
     return failed;
@@ -69,26 +87,62 @@ INSTEAD int fflush(FILE *f) {
     flush_streams(PC);
     return REAL(fflush)(f);
 }
-LIBRARY(fclose)
-INSTEAD int fclose(FILE *f) {
-    if (begin()) {
-        if (held_back(f)) flush_stream(f, PC);
-        keep_stream(NULL, f, NULL);
-    }
-    return REAL(fclose)(f);
+LIBRARY(fflush_unlocked)
+INSTEAD int fflush_unlocked(FILE *f) {
+    if (!begin()) return REAL(fflush_unlocked)(f);
+    if (f) return flush_stream(f, PC);
+    flush_streams(PC);
+    return REAL(fflush_unlocked)(f);
 }
 
-#define SEEKS(type, name, parameters, arguments) \
+/* The C library closes a stream's descriptor within itself. */
+static void before_closing(FILE *f, uint32_t location) {
+    struct buffer *b = begin();
+    if (!b) return;
+    if (may_hold(f)) flush_stream(f, location);
+    keep_stream(NULL, f, NULL);
+    if (f->_fileno >= 0) look_at_descriptor(b, f->_fileno, location);
+}
+LIBRARY(fclose)
+INSTEAD int fclose(FILE *f) {
+    before_closing(f, PC);
+    return REAL(fclose)(f);
+}
+LIBRARY(fcloseall)
+INSTEAD int fcloseall(void) {
+    if (begin()) flush_streams(PC);
+    return REAL(fcloseall)();
+}
+
+/* Calls that write out first what is held back: those that seek, and those that read where the program has just written. */
+#define WRITES_OUT(type, name, parameters, arguments) \
     LIBRARY(name) \
     INSTEAD type name parameters { \
-        if (begin() && held_back(f)) flush_stream(f, PC); \
+        if (may_hold(f) && begin()) flush_stream(f, PC); \
         return REAL(name) arguments; \
     }
-SEEKS(int, fseek, (FILE *f, long offset, int whence), (f, offset, whence))
-SEEKS(int, fseeko, (FILE *f, off_t offset, int whence), (f, offset, whence))
-SEEKS(int, fseeko64, (FILE *f, off64_t offset, int whence), (f, offset, whence))
-SEEKS(void, rewind, (FILE *f), (f))
-SEEKS(int, fsetpos, (FILE *f, const fpos_t *at), (f, at))
+WRITES_OUT(int, fseek, (FILE *f, long offset, int whence), (f, offset, whence))
+WRITES_OUT(int, fseeko, (FILE *f, off_t offset, int whence), (f, offset, whence))
+WRITES_OUT(int, fseeko64, (FILE *f, off64_t offset, int whence), (f, offset, whence))
+WRITES_OUT(void, rewind, (FILE *f), (f))
+WRITES_OUT(int, fsetpos, (FILE *f, const fpos_t *at), (f, at))
+WRITES_OUT(int, fsetpos64, (FILE *f, const fpos64_t *at), (f, at))
+WRITES_OUT(int, setvbuf, (FILE *f, char *room, int mode, size_t bytes), (f, room, mode, bytes))
+WRITES_OUT(void, setbuf, (FILE *f, char *room), (f, room))
+WRITES_OUT(void, setbuffer, (FILE *f, char *room, size_t bytes), (f, room, bytes))
+WRITES_OUT(void, setlinebuf, (FILE *f), (f))
+int __uflow(FILE *), __underflow(FILE *);
+WRITES_OUT(int, __uflow, (FILE *f), (f))
+WRITES_OUT(int, __underflow, (FILE *f), (f))
+WRITES_OUT(int, fgetc, (FILE *f), (f))
+WRITES_OUT(int, getc, (FILE *f), (f))
+WRITES_OUT(ssize_t, getline, (char **text, size_t *room, FILE *f), (text, room, f))
+WRITES_OUT(ssize_t, getdelim, (char **text, size_t *room, int end, FILE *f), (text, room, end, f))
+ssize_t __getdelim(char **, size_t *, int, FILE *);
+WRITES_OUT(ssize_t, __getdelim, (char **text, size_t *room, int end, FILE *f), (text, room, end, f))
+WRITES_OUT(wint_t, fgetwc, (FILE *f), (f))
+WRITES_OUT(wint_t, getwc, (FILE *f), (f))
+WRITES_OUT(wchar_t *, fgetws, (wchar_t *to, int room, FILE *f), (to, room, f))
 
 static size_t put_in(FILE *f, const void *bytes, size_t size, size_t count, uint32_t location,
                      size_t (*call)(const void *, size_t, size_t, FILE *)) {
@@ -106,27 +160,50 @@ LIBRARY(fwrite_unlocked)
 INSTEAD size_t fwrite_unlocked(const void *bytes, size_t size, size_t count, FILE *f) {
     return put_in(f, bytes, size, count, PC, REAL(fwrite_unlocked));
 }
-LIBRARY(fputs)
-INSTEAD int fputs(const char *text, FILE *f) {
+LIBRARY(putw)
+INSTEAD int putw(int word, FILE *f) {
     struct stream s;
-    size_t n = strlen(text);
-    int known = begin() && before_stream(&s, f, n ? n : 1, PC), result = REAL(fputs)(text, f);
-    if (known) after_stream(&s, f, text, result < 0 ? 0 : n, PC);
-    return result;
+    int known = begin() && before_stream(&s, f, sizeof word, PC), failed = REAL(putw)(word, f);
+    if (known) after_stream(&s, f, &word, failed ? 0 : sizeof word, PC);
+    return failed;
 }
+#define PUTS_TEXT(name) \
+    LIBRARY(name) \
+    INSTEAD int name(const char *text, FILE *f) { \
+        struct stream s; \
+        size_t n = strlen(text); \
+        int known = begin() && before_stream(&s, f, n ? n : 1, PC), result = REAL(name)(text, f); \
+        if (known) after_stream(&s, f, text, result < 0 ? 0 : n, PC); \
+        return result; \
+    }
+PUTS_TEXT(fputs)
+PUTS_TEXT(fputs_unlocked)
 int __overflow(FILE *, int);
-#define PUTS_ONE(name, parameters, arguments) \
+#define PUTS_ONE(name, parameters, arguments, into) \
     LIBRARY(name) \
     INSTEAD int name parameters { \
         struct stream s; \
         uint8_t byte = (uint8_t)c; \
-        int known = begin() && before_stream(&s, f, 1, PC), result = REAL(name) arguments; \
-        if (known) after_stream(&s, f, &byte, result == EOF ? 0 : 1, PC); \
+        int known = begin() && before_stream(&s, into, 1, PC), result = REAL(name) arguments; \
+        if (known) after_stream(&s, into, &byte, result == EOF ? 0 : 1, PC); \
         return result; \
     }
-PUTS_ONE(fputc, (int c, FILE *f), (c, f))
-PUTS_ONE(putc, (int c, FILE *f), (c, f))
-PUTS_ONE(__overflow, (FILE *f, int c), (f, c))
+PUTS_ONE(fputc, (int c, FILE *f), (c, f), f)
+PUTS_ONE(putc, (int c, FILE *f), (c, f), f)
+PUTS_ONE(fputc_unlocked, (int c, FILE *f), (c, f), f)
+PUTS_ONE(putc_unlocked, (int c, FILE *f), (c, f), f)
+PUTS_ONE(putchar, (int c), (c), stdout)
+PUTS_ONE(putchar_unlocked, (int c), (c), stdout)
+PUTS_ONE(__overflow, (FILE *f, int c), (f, c), f)
+
+LIBRARY(puts)
+INSTEAD int puts(const char *text) {
+    struct passage p;
+    before_passage(&p, stdout, PC);
+    int result = REAL(puts)(text);
+    after_passage(&p, PC);
+    return result;
+}
 
 /* Formatted text to a recorded file is formatted first. */
 LIBRARY(vfprintf)
@@ -140,22 +217,23 @@ static int print(FILE *f, const char *format, va_list values, uint32_t location)
     return n;
 }
 INSTEAD int vfprintf(FILE *f, const char *format, va_list values) { return print(f, format, values, PC); }
-INSTEAD int fprintf(FILE *f, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    int n = print(f, format, values, PC);
-    va_end(values);
-    return n;
-}
-int __fprintf_chk(FILE *, int, const char *, ...);
-INSTEAD int __fprintf_chk(FILE *f, int flag, const char *format, ...) {
-    (void)flag;
-    va_list values;
-    va_start(values, format);
-    int n = print(f, format, values, PC);
-    va_end(values);
-    return n;
-}
+INSTEAD int vprintf(const char *format, va_list values) { return print(stdout, format, values, PC); }
+int __vfprintf_chk(FILE *, int, const char *, va_list), __vprintf_chk(int, const char *, va_list);
+INSTEAD int __vfprintf_chk(FILE *f, int flag, const char *format, va_list values) { return (void)flag, print(f, format, values, PC); }
+INSTEAD int __vprintf_chk(int flag, const char *format, va_list values) { return (void)flag, print(stdout, format, values, PC); }
+#define PRINTS(name, parameters, stream, call) \
+    int name parameters; \
+    INSTEAD int name parameters { \
+        va_list values; \
+        va_start(values, format); \
+        int n = call(stream, format, values, PC); \
+        va_end(values); \
+        return n; \
+    }
+PRINTS(fprintf, (FILE *f, const char *format, ...), f, print)
+PRINTS(printf, (const char *format, ...), stdout, print)
+PRINTS(__fprintf_chk, (FILE *f, __attribute__((unused)) int flag, const char *format, ...), f, print)
+PRINTS(__printf_chk, (__attribute__((unused)) int flag, const char *format, ...), stdout, print)
 
 /* To a descriptor. */
 LIBRARY(vdprintf)
@@ -170,16 +248,7 @@ static int print_to(int fd, const char *format, va_list values, uint32_t locatio
     return n < 0 || made < n ? -1 : n;
 }
 INSTEAD int vdprintf(int fd, const char *format, va_list values) { return print_to(fd, format, values, PC); }
-#define PRINTS_TO(name, parameters, last) \
-    int name parameters; \
-    INSTEAD int name parameters { \
-        va_list values; \
-        va_start(values, last); \
-        int n = print_to(fd, format, values, PC); \
-        va_end(values); \
-        return n; \
-    }
-PRINTS_TO(dprintf, (int fd, const char *format, ...), format)
+PRINTS(dprintf, (int fd, const char *format, ...), fd, print_to)
 
 /* The C library opens within itself. */
 static int flags_of(const char *mode) {
@@ -197,19 +266,42 @@ static int flags_of(const char *mode) {
     }
 OPENS_STREAM(fopen)
 OPENS_STREAM(fopen64)
+/* Without a path it opens the stream's own file anew. */
+#define REOPENS_STREAM(name) \
+    LIBRARY(name) \
+    INSTEAD FILE *name(const char *path, const char *mode, FILE *old) { \
+        struct opening o; \
+        char link[40]; \
+        before_closing(old, PC); \
+        numbered(link, "/proc/self/fd/", (uint64_t)(old->_fileno >= 0 ? old->_fileno : 0)); \
+        before_open(&o, AT_FDCWD, path ? path : link, flags_of(mode), PC); \
+        FILE *f = REAL(name)(path, mode, old); \
+        if (f) after_open(&o, f->_fileno, flags_of(mode), PC), read_whole(f->_fileno); \
+        return f; \
+    }
+REOPENS_STREAM(freopen)
+REOPENS_STREAM(freopen64)
 
 /* What the C library reads into the program's memory. */
-LIBRARY(fread)
-INSTEAD size_t fread(void *to, size_t size, size_t count, FILE *f) {
-    struct buffer *b = before_write((uint64_t)to, size * count, PC);
-    size_t n = REAL(fread)(to, size, count, f);
-    after_write(b, (uint64_t)to, n * size, PC);
-    return n;
-}
-LIBRARY(fgets)
-INSTEAD char *fgets(char *to, int room, FILE *f) {
-    struct buffer *b = before_write((uint64_t)to, room > 0 ? (uint64_t)room : 0, PC);
-    char *result = REAL(fgets)(to, room, f);
-    after_write(b, (uint64_t)to, result ? strlen(result) + 1 : 0, PC);
-    return result;
-}
+#define READS_STREAM(name) \
+    LIBRARY(name) \
+    INSTEAD size_t name(void *to, size_t size, size_t count, FILE *f) { \
+        if (may_hold(f) && begin()) flush_stream(f, PC); \
+        struct buffer *b = before_write((uint64_t)to, size * count, PC); \
+        size_t n = REAL(name)(to, size, count, f); \
+        after_write(b, (uint64_t)to, n * size, PC); \
+        return n; \
+    }
+READS_STREAM(fread)
+READS_STREAM(fread_unlocked)
+#define READS_LINE(name) \
+    LIBRARY(name) \
+    INSTEAD char *name(char *to, int room, FILE *f) { \
+        if (may_hold(f) && begin()) flush_stream(f, PC); \
+        struct buffer *b = before_write((uint64_t)to, room > 0 ? (uint64_t)room : 0, PC); \
+        char *result = REAL(name)(to, room, f); \
+        after_write(b, (uint64_t)to, result ? strlen(result) + 1 : 0, PC); \
+        return result; \
+    }
+READS_LINE(fgets)
+READS_LINE(fgets_unlocked)
