@@ -1,6 +1,7 @@
 """What programs do to names of all kinds, recorded by hooks and by Valgrind, and the folder that a check gets of it."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -43,6 +44,10 @@ int main(int count, char **words) {
     if (!strcmp(word, "mail")) {
         if (mkdir("M", 0755) || mkdir("M/new", 0755) || mkdir("M/cur", 0755) || put("top", 1)) return 1;
         return put("M/new/1", 1) || folder("M/new");
+    }
+    if (!strcmp(word, "twice")) {
+        if (mkdir("a", 0755) || mkdir("b", 0755)) return 1;
+        return put("a/x", sync) || put("b/x", sync) || put("y", sync);
     }
     if (!strcmp(word, "marker")) {
         if (put("data", sync) || folder(".") || close(open("done", O_RDWR | O_CREAT, 0644))) return 1;
@@ -129,6 +134,11 @@ def test_a_name_that_is_not_utf8_is_kept(program: Cli) -> None:
     assert crash(program, "test ! -e {image} || grep -q contents {image}").returncode == 1
 
 
+def test_files_of_one_name_are_told_apart(program: Cli) -> None:
+    record(program, "twice")
+    assert crash(program, "true", "--file", "x").stderr.endswith("--file x: several have that name: a/x, b/x\n")
+
+
 def test_a_lock_that_is_a_link_is_no_matter(program: Cli) -> None:
     record(program, "lock")
     check = "test ! -e {folder}/data || grep -q contents {folder}/data"
@@ -158,6 +168,11 @@ def test_empty_folders_come_with_beside_and_are_named_without(program: Cli) -> N
     assert f"{{folder}} stands for {program.folder}: the files were M/new/1, top there" in said
     assert f"{program.folder}/M/cur perhaps" in said and f"--beside {program.folder}" in said
     assert (done := crash(program, check, "--beside", program.folder)).returncode == 0, done.stderr
+    assert "stands for" not in done.stdout
+    # A copy that lies elsewhere keeps its path, and the folder is that of both.
+    shutil.copytree(program.folder, program.folder.parent / "copy")
+    done = crash(program, "test -d {folder}/copy/M/cur", "--beside", "../copy")
+    assert f"{{folder}} stands for {program.folder.parent}, and without --beside for {program.folder}" in done.stdout
 
 
 def test_what_was_in_a_folder_before_that_was_renamed_is_not_judged(program: Cli) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -145,6 +146,16 @@ def test_a_full_disk_ends_the_recording_with_a_message(bad: Cli) -> None:
     (bad.folder / "limited").chmod(0o755)
     assert "cut short" in bad.refuses("record", "--out", "t.parquet", "--", "./limited")
     assert "t.parquet" not in left(bad)
+
+
+def test_a_disk_without_any_room_is_said_before_the_program_runs(bad: Cli) -> None:
+    def full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = bad.run("record", "--out", "t.cpt", "--", "./bad", preexec_fn=full)
+    assert done.returncode == 2 and "t.recording cannot be written" in done.stderr
+    assert left(bad) == set()
 
 
 def test_a_killed_program_leaves_readable_blocks(cli: Cli) -> None:

@@ -57,6 +57,8 @@ pub(crate) struct Recorded<'a> {
     far: BTreeSet<u32>,
     /// What is none of it.
     beside: Arc<[Beside]>,
+    /// The folder that files have in common without that, where it is another.
+    without_beside: Option<PathBuf>,
 }
 
 /// Where files are in the folder that a check gets: what the program changed decides, and what is beside it.
@@ -284,7 +286,7 @@ fn on_the_machine(
 impl<'a> Recorded<'a> {
     fn new(args: &CrashArgs, recording: &'a Recording) -> Result<Recorded<'a>, Failure> {
         let (facts, about) = (Facts::of(recording), recording.about());
-        refused::without_stores(args, &facts)?;
+        refused::without_stores(args, about, &facts)?;
         let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
         let changed = facts.changed();
         let near = names_of(about, &facts, &layout, &changed, std::iter::empty());
@@ -294,6 +296,7 @@ impl<'a> Recorded<'a> {
         let beside = args.beside.as_ref().map(|folder| crash_beside::all(folder, &recorded(about, &far)));
         let beside: Arc<[Beside]> = beside.transpose()?.unwrap_or_default().into();
         let names = names_of(about, &facts, &layout, &changed, beside.iter().map(|b| b.path.clone()));
+        let without_beside = Some(near.common()).filter(|folder| *folder != names.common());
         let mut files = facts.named.files(about, &layout, None);
         files.retain(|f| !far.contains(&f.number));
         let (number, chosen) = refused::choose(args, about, &facts, &files, &names)?;
@@ -310,6 +313,7 @@ impl<'a> Recorded<'a> {
             layout,
             far,
             beside,
+            without_beside,
         })
     }
 
@@ -436,7 +440,8 @@ impl<'a> Recorded<'a> {
                 self.shown()
             ));
         }
-        notes.extend(refused::remarks(self));
+        let moved = self.without_beside.iter().map(|_| self.folder_text());
+        notes.extend(moved.chain(refused::remarks(self)));
         notes
     }
 
@@ -457,8 +462,11 @@ impl<'a> Recorded<'a> {
         let more = names.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         names.truncate(SHOWN);
+        let moved = self.without_beside.as_ref().map_or(String::new(), |folder| {
+            format!(", and without --beside for {} (what DIR has keeps its own path)", shown_path(folder))
+        });
         format!(
-            "{{folder}} stands for {}: the files were {}{more} there",
+            "{{folder}} stands for {}{moved}: the files were {}{more} there",
             shown_path(&self.names.common()),
             names.join(", ")
         )

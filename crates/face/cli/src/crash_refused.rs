@@ -10,8 +10,11 @@ use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use serde_json::json;
 use std::path::Path;
 use trace::About;
-use trace::names::shown_path;
+use trace::names::{shown, shown_path};
 use trace::space::LARGEST_FILE;
+
+/// What goes on in spite of gaps.
+const ACCEPT: &str = " (--accept-unseen goes on all the same)";
 
 /// Gaps that are told one by one.
 const SHOWN: usize = 8;
@@ -36,10 +39,20 @@ pub(crate) fn without_values(args: &CrashArgs, about: &About) -> Result<(), Fail
     Err(no_verdict(args, &why))
 }
 
-/// Nothing that a power failure could lose.
-pub(crate) fn without_stores(args: &CrashArgs, facts: &Facts) -> Result<(), Failure> {
-    if facts.stores > 0 {
+/// Nothing that a power failure could lose, or nothing that the recording explains.
+pub(crate) fn without_stores(args: &CrashArgs, about: &About, facts: &Facts) -> Result<(), Failure> {
+    let is_observed = facts.gaps.iter().any(|gap| gap.kind == GapKind::Observed);
+    if facts.stores > 0 || (is_observed && args.accept_unseen) {
         return Ok(());
+    }
+    if let [first, rest @ ..] = &facts.gaps[..] {
+        let (accept, name) = (if is_observed { ACCEPT } else { "" }, |file| shown(about.path(file)));
+        let why = format!(
+            "the recording explains no store to persistent memory, so there is no image{accept}: {}{}",
+            gap_of(first, &name),
+            list(&rest.iter().collect::<Vec<_>>(), &name)
+        );
+        return Err(no_verdict(args, &why));
     }
     let why = "the trace has no store to persistent memory (its program mapped no file for writing and wrote to none), \
                so there is no image";
@@ -79,11 +92,16 @@ fn counts(recorded: &Recorded<'_>, gap: &Gap) -> bool {
 
 /// A gap, in words.
 pub(crate) fn gap_text(recorded: &Recorded<'_>, gap: &Gap) -> String {
+    gap_of(gap, &|file| recorded.shown_file(file))
+}
+
+/// The same, where files are called what `name` gives.
+fn gap_of(gap: &Gap, name: &dyn Fn(u32) -> String) -> String {
     let (offset, bytes) = gap.bytes;
     let place = match gap.file {
         None => String::new(),
-        Some(file) if bytes == 0 || bytes >= LARGEST_FILE => format!(" ({})", recorded.shown_file(file)),
-        Some(file) => format!(" ({bytes} bytes of {} from {offset:#x} on)", recorded.shown_file(file)),
+        Some(file) if bytes == 0 || bytes >= LARGEST_FILE => format!(" ({})", name(file)),
+        Some(file) => format!(" ({bytes} bytes of {} from {offset:#x} on)", name(file)),
     };
     let site = if gap.site.is_empty() { String::new() } else { format!(" at {}", gap.site) };
     match gap.kind {
@@ -98,9 +116,8 @@ pub(crate) fn gap_text(recorded: &Recorded<'_>, gap: &Gap) -> String {
     }
 }
 
-fn list(recorded: &Recorded<'_>, gaps: &[&Gap]) -> String {
-    let mut text: String =
-        gaps.iter().take(SHOWN).map(|gap| format!("\n  {}", gap_text(recorded, gap))).collect();
+fn list(gaps: &[&Gap], name: &dyn Fn(u32) -> String) -> String {
+    let mut text: String = gaps.iter().take(SHOWN).map(|gap| format!("\n  {}", gap_of(gap, name))).collect();
     if gaps.len() > SHOWN {
         text += &format!("\n  and {} more", gaps.len() - SHOWN);
     }
@@ -112,10 +129,9 @@ pub(crate) fn unseen(args: &CrashArgs, recorded: &Recorded<'_>) -> Result<(), Fa
     let gaps: Vec<&Gap> = recorded.facts.gaps.iter().filter(|g| counts(recorded, g)).collect();
     let Some(first) = gaps.first().filter(|_| !args.accept_unseen) else { return Ok(()) };
     let why = format!(
-        "the recording does not explain all that happened to its files, so no verdict would be sure \
-         (--accept-unseen goes on all the same): {}{}",
+        "the recording does not explain all that happened to its files, so no verdict would be sure{ACCEPT}: {}{}",
         gap_text(recorded, first),
-        list(recorded, &gaps[1..])
+        list(&gaps[1..], &|file| recorded.shown_file(file))
     );
     Err(no_verdict(args, &why))
 }
@@ -145,7 +161,7 @@ pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) ->
             lacks()
         )
     } else {
-        format!(". Not seen:{}", list(recorded, &gaps))
+        format!(". Not seen:{}", list(&gaps, &|file| recorded.shown_file(file)))
     };
     let why = format!(
         "the end of the recording does not satisfy the check, before any power failure, so the check could tell \
@@ -170,9 +186,8 @@ pub(crate) fn choose(
 ) -> Result<(u32, String), Failure> {
     let known = |f: &&FileState| facts.files.get(&f.number).is_some_and(|f| f.stored) || f.size > 0;
     let there: Vec<&FileState> = files.iter().filter(|f| !f.names.is_empty()).filter(known).collect();
-    let shown = || {
-        let all = there.iter().flat_map(|f| &f.names).map(|n| shown_path(&names.relative(n)));
-        all.collect::<Vec<_>>().join(", ")
+    let list = |all: &mut dyn Iterator<Item = &String>| {
+        all.map(|n| shown_path(&names.relative(n))).collect::<Vec<_>>().join(", ")
     };
     if let Some(asked) = &args.file {
         let is_it = |name: &str| {
@@ -181,15 +196,16 @@ pub(crate) fn choose(
                 || relative == Path::new(asked)
                 || Path::new(name).file_name().is_some_and(|n| n == asked.as_str())
         };
-        let all = there.iter().flat_map(|f| f.names.iter().map(|name| (f.number, name.clone())));
-        let mut found = all.filter(|(_, name)| is_it(name));
-        return match (found.next(), found.next()) {
-            (Some(one), None) => Ok(one),
-            (Some(_), Some(_)) => {
-                Err(Failure::BadInput(format!("--file {asked}: several have that name: {}", shown())))
+        let all = there.iter().flat_map(|f| f.names.iter().map(|name| (f.number, name)));
+        let found: Vec<(u32, &String)> = all.filter(|(_, name)| is_it(name)).collect();
+        let why = match found[..] {
+            [(number, name)] => return Ok((number, name.clone())),
+            [] => format!("the recording has {}", list(&mut there.iter().flat_map(|f| &f.names))),
+            [_, _, ..] => {
+                format!("several have that name: {}", list(&mut found.iter().map(|(_, name)| *name)))
             }
-            (None, _) => Err(Failure::BadInput(format!("--file {asked}: the recording has {}", shown()))),
         };
+        return Err(Failure::BadInput(format!("--file {asked}: {why}")));
     }
     let fact = |f: &FileState| facts.files.get(&f.number);
     // A link is never what is meant, unless it is asked for.

@@ -153,6 +153,10 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
     if !raw.exists() {
         return refuse("recorded nothing: build it with coreplane cc or coreplane c++, or record it as it is with --route valgrind".into());
     }
+    if raw.metadata()?.len() == 0 {
+        std::fs::remove_file(raw)?;
+        return refuse(format!("there was no room for its recording, {}", raw.display()));
+    }
     let file = recordings::prefix(raw)?;
     let kept = format!(
         "what it recorded until then is in {} (coreplane trace convert --salvage reads it)",

@@ -3,12 +3,19 @@
 use crate::Failure;
 use crate::interrupt;
 use crate::record_route::Route;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 /// Whether the recording can be written: said before the program runs. What is left of an earlier one goes.
 pub(crate) fn may_be_written(raw: &Path) -> Result<(), Failure> {
-    let tried = std::fs::File::create(raw).and_then(|_| std::fs::remove_file(raw));
+    // As much as a recording of nothing takes.
+    const LEAST: [u8; 4096] = [0; 4096];
+    let tried = std::fs::File::create(raw).and_then(|mut file| {
+        let written = file.write_all(&LEAST);
+        std::fs::remove_file(raw)?;
+        written
+    });
     tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", raw.display())))
 }
 
