@@ -59,9 +59,9 @@ def test_a_report_is_of_a_program_that_ended_by_itself(twenty: Cli) -> None:
     folder = twenty.folder
     environment = os.environ | {"COREPLANE_READS": str(folder / "report"), "COREPLANE_READS_OF": f"{folder}/"}
 
-    def report(how: str) -> list[str] | None:
+    def report(how: str, file: str = "t.pm") -> list[str] | None:
         (folder / "report").unlink(missing_ok=True)
-        subprocess.run([folder / "twenty", how, "t.pm"], cwd=folder, env=environment, check=False)
+        subprocess.run([folder / "twenty", how, file], cwd=folder, env=environment, check=False)
         path = folder / "report"
         return path.read_text().splitlines() if path.exists() else None
 
@@ -69,6 +69,8 @@ def test_a_report_is_of_a_program_that_ended_by_itself(twenty: Cli) -> None:
     assert lines and lines[1:-1] == [f"file {folder}/t.pm", "lines 3 1", "lines 17 1"]
     assert lines[-1].startswith("end ")
     assert report("child") is None and report("killed") is None
+    (folder / "two\nlines").write_bytes((folder / "t.pm").read_bytes())
+    assert report("load", "two\nlines") is None, "which has a line for each file"
 
 
 def test_a_check_that_tells_nothing_is_not_watched(twenty: Cli) -> None:

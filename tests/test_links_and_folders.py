@@ -33,6 +33,14 @@ int main(int count, char **words) {
     const char *word = words[1];
     int sync = count < 3;
     if (!strcmp(word, "name")) return put("caf\xe9.db", sync) || folder(".");
+    if (!strcmp(word, "lines")) return put("two\nlines.new", sync) || rename("two\nlines.new", "two\nlines") || folder(".");
+    if (!strcmp(word, "deep")) {
+        char name[241] = {0};
+        memset(name, 'x', 240);
+        for (int n = 0; n < 18; n++)
+            if (mkdir(name, 0755) || chdir(name)) return 1;
+        return put("data", sync) || rename("data", "file") || folder(".");
+    }
     if (!strcmp(word, "lock")) {
         if (symlink("127.0.0.1:+77", "lock") || put("data", sync) || folder(".")) return 1;
         return unlink("lock");
@@ -132,6 +140,22 @@ def test_a_name_that_is_not_utf8_is_kept(program: Cli) -> None:
     assert crash(program, whole).returncode == 0
     record(program, "name", "without a sync")
     assert crash(program, "test ! -e {image} || grep -q contents {image}").returncode == 1
+
+
+def test_a_line_break_in_a_name_is_kept(program: Cli) -> None:
+    record(program, "lines")
+    found = program.json("trace", "info", "../t.cpt")
+    assert [f["path"] for f in found["files"]] == [f"{program.folder}/two\\nlines.new"] and found["differs"] == []
+    whole = 'name="$(printf "two\\nlines")"; test ! -e {folder}/"$name" || grep -q contents {folder}/"$name"'
+    assert (done := crash(program, whole)).returncode == 0, done.stderr
+    record(program, "lines", "without a sync")
+    assert crash(program, whole).returncode == 1
+
+
+def test_a_path_that_the_kernel_does_not_tell_is_not_judged(program: Cli) -> None:
+    record(program, "deep", "without a sync")
+    done = crash(program, "true")
+    assert done.returncode == 2 and "a path of more than 4095 bytes" in done.stderr and "p.c:" in done.stderr
 
 
 def test_files_of_one_name_are_told_apart(program: Cli) -> None:

@@ -126,14 +126,12 @@ static void lost(struct buffer *b, uint64_t address, unsigned size, uint32_t loc
         unseen(b, "a store to memory that was gone before its value was read", address, size, location);
 }
 
-/* A path as the kernel has it: whole, without links; empty where there is none. */
+/* A path as the kernel has it: whole, without links; empty where there is none, or it is longer than the kernel tells. */
 static void path_of(int fd, char *path, size_t room) {
     char link[40];
     numbered(link, "/proc/self/fd/", (uint64_t)fd);
     long n = raw_readlink(link, path, room - 1);
     path[n > 0 ? n : 0] = 0;
-    for (char *c = path; *c; c++)
-        if (*c == '\n') *c = '?';
 }
 
 static int begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
@@ -146,6 +144,8 @@ static int is_interesting(const char *path) {
     if (begins(path, "/dev/") && !begins(path, "/dev/shm/") && !begins(path, "/dev/dax")) return 0;
     return !prefix || !*prefix || begins(path, prefix);
 }
+
+#define LONG_PATH "a path of more than 4095 bytes: what is done to its file"
 
 /* By what is recorded, a file has so many bytes now. */
 static void has_bytes(struct file *f, uint64_t bytes) {
@@ -187,7 +187,7 @@ static void write_file_text(struct file *f, const char *path, uint64_t bytes) {
     at += numbered(text + at, "\n", f->device);
     at += numbered(text + at, ":", f->inode);
     text[at++] = '\n';
-    size_t n = strnlen(path, 4000);
+    size_t n = strnlen(path, 4095);
     __real_memcpy(text + at, path, n);
     at += (int)n;
     numbered(text + at, "\n", bytes);
@@ -300,6 +300,7 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     if (!f) {
         /* Without a name it is gone after a power failure, and yet shared by who has it open. */
         int ignored = !is_interesting(whole);
+        if (!*whole && s->st_nlink > 0 && !out_of_sight && !reading) tell_all(b, LONG_PATH, 0, location);
         if ((s->st_nlink == 0 && !by_host) || !(f = new_file(ignored ? NULL : b, s, location))) return NULL;
         f->ignored = (uint8_t)ignored;
     }
@@ -391,7 +392,10 @@ static int path_of_name(int folder, const char *path, char *whole, size_t room) 
 /* The file, or the symbolic link, that a name is of. */
 static struct file *file_of_name(struct buffer *b, int folder, const char *path, char *whole, struct stat *s, uint32_t location) {
     if (raw_stat(folder, path, s, AT_SYMLINK_NOFOLLOW) || (!S_ISREG(s->st_mode) && !S_ISLNK(s->st_mode))) return NULL;
-    if (!path_of_name(folder, path, whole, 4096)) return NULL;
+    if (!path_of_name(folder, path, whole, 4096)) {
+        if (!reading) goes_out_of_sight(b, LONG_PATH, location);
+        return NULL;
+    }
     if (!enter_files(b)) return NULL;
     struct file *f = look_up(b, folder, path, s, whole, location);
     leave_files(b);

@@ -36,6 +36,8 @@ static struct read_file *read_file_of(int fd) {
     numbered(link, "/proc/self/fd/", (uint64_t)fd);
     long n = raw_readlink(link, path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
+    /* Longer than the kernel tells; and the report has a line for each. */
+    if (n < 0 || (strchr(path, '\n') && !strncmp(path, reads_of, strlen(reads_of)))) reads_missing = 1;
     if (strncmp(path, reads_of, strlen(reads_of)) || strchr(path, '\n')) return NULL;
     uint64_t lines = ((uint64_t)s.st_size + READ_LINE - 1) / READ_LINE;
     struct read_file *f = &read_files[read_file_count];

@@ -33,11 +33,13 @@ pub fn is_plain(text: &str) -> bool {
     !text.chars().any(|c| byte(c).is_some())
 }
 
-/// A name as it is shown: `\xe9` for a byte that is no part of a character.
+/// A name as it is shown: `\xe9` for a byte that is no part of a character, `\n` for a line break, `\x1b` for others that move
+/// what is printed.
 pub fn shown(text: &str) -> String {
     let mut all = String::new();
     for c in text.chars() {
-        match byte(c) {
+        match byte(c).or_else(|| u8::try_from(c).ok().filter(u8::is_ascii_control)) {
+            Some(b'\n') => all.push_str("\\n"),
             Some(byte) => _ = write!(all, "\\x{byte:02x}"),
             None => all.push(c),
         }
@@ -75,6 +77,7 @@ mod tests {
             assert_eq!(is_plain(&text), std::str::from_utf8(name).is_ok());
         }
         assert_eq!(shown(&text_of(b"/d/caf\xe9.db")), "/d/caf\\xe9.db");
+        assert_eq!(shown("a\nb\x1b[2J"), "a\\nb\\x1b[2J");
         assert_ne!(text_of(b"a\xe9"), text_of(b"a\\xe9"));
     }
 }
