@@ -23,6 +23,7 @@ PROGRAM = r"""
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 static int put(const char *name, int sync) {
     int fd = open(name, O_RDWR | O_CREAT, 0644);
@@ -40,6 +41,15 @@ int main(int count, char **words) {
         for (int n = 0; n < 18; n++)
             if (mkdir(name, 0755) || chdir(name)) return 1;
         return put("data", sync) || rename("data", "file") || folder(".");
+    }
+    if (!strcmp(word, "own") || !strcmp(word, "memory")) {
+        int fd = open("data", O_RDWR | O_CREAT, 0644);
+        if (ftruncate(fd, 4096)) return 1;
+        char text[] = "contents", *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        struct iovec from = {text, 8}, to = {page, 8};
+        if (*word == 'm' && pwrite(open("/proc/self/mem", O_RDWR), text, 8, (off_t)page) != 8) return 1;
+        if (*word == 'o' && process_vm_writev(getpid(), &from, 1, &to, 1, 0) != 8) return 1;
+        return (sync && msync(page, 4096, MS_SYNC)) || folder(".");
     }
     if (!strcmp(word, "lock")) {
         if (symlink("127.0.0.1:+77", "lock") || put("data", sync) || folder(".")) return 1;
@@ -156,6 +166,19 @@ def test_a_path_that_the_kernel_does_not_tell_is_not_judged(program: Cli) -> Non
     record(program, "deep", "without a sync")
     done = crash(program, "true")
     assert done.returncode == 2 and "a path of more than 4095 bytes" in done.stderr and "p.c:" in done.stderr
+
+
+def test_what_a_program_writes_to_its_own_memory_is_told(program: Cli, compiled: Path) -> None:
+    whole = "test ! -s {folder}/data || grep -q contents {folder}/data"
+    record(program, "memory", "without a sync")
+    assert (done := crash(program, whole)).returncode == 2, done.stdout
+    record(program, "own", "without a sync")
+    done = crash(program, whole)
+    if compiled.parent.name.startswith("valgrind"):
+        assert done.returncode == 1, done.stderr
+    else:
+        assert "explains no store to persistent memory" in done.stderr and "by code that has no hooks, found at the end" in done.stderr
+        assert "--accept-unseen" in done.stderr and "mapped no file" not in done.stderr
 
 
 def test_files_of_one_name_are_told_apart(program: Cli) -> None:

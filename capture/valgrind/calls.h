@@ -203,12 +203,26 @@ static void after_sync_call(struct buffer *b, struct system_call *c, UInt number
     }
 }
 
+/* By its own memory as a file a program changes mapped files, and no call tells which. */
+static void opens_memory(struct buffer *b, int fd, int flags, uint32_t location) {
+    char path[4096], own[40];
+    int n = numbered(own, "/proc/", (uint64_t)VG_(getpid)());
+    own[n] = '/';
+    own[n + 1] = 0;
+    if ((flags & O_ACCMODE) == O_RDONLY) return;
+    path_of(fd, path, sizeof path);
+    size_t end = strlen(path);
+    if (begins(path, own) && end > 4 && !strcmp(path + end - 4, "/mem"))
+        goes_out_of_sight(b, "its own memory, opened as a file (/proc/self/mem): what it writes to mapped files", location);
+}
+
 static void after_file_call(ThreadId tid, UInt number, const UWord *a, long result) {
     struct buffer *b = enter(tid);
     struct system_call *c = call_of(tid);
     switch (number) {
     case __NR_open: case __NR_openat: case __NR_openat2: case __NR_creat:
         after_open(&c->opening, (int)result, open_flags(number, a), c->location);
+        opens_memory(b, (int)result, open_flags(number, a), c->location);
         break;
     case __NR_write: case __NR_pwrite64: case __NR_writev: case __NR_pwritev: case __NR_pwritev2: after_write_call(c, number, a, result); break;
     case __NR_sendfile: case __NR_copy_file_range: after_copy_call(c, number, a, result); break;
@@ -239,15 +253,6 @@ static void after_file_call(ThreadId tid, UInt number, const UWord *a, long resu
     }
 }
 
-static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes result) {
-    (void)count;
-    if (!recording || !of_tid[tid].b) return;
-    if (number == __NR_futex) joined(enter(tid), 0, a[0], 0);
-    if (!is_of_files(number)) return;
-    if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);
-    else if (!sr_isError(result)) after_file_call(tid, number, a, (long)sr_Res(result));
-}
-
 /* What the kernel has put into memory. */
 static void kernel_wrote(CorePart part, ThreadId tid, Addr address, SizeT bytes) {
     if (part != Vg_CoreSysCall || !recording || !of_tid[tid].b || !bytes) return;
@@ -256,4 +261,25 @@ static void kernel_wrote(CorePart part, ThreadId tid, Addr address, SizeT bytes)
     uint32_t location = caller_of(tid);
     take_turn(b, address, location);
     pieces(b, STORE, address, bytes, location);
+}
+
+/* The program writes to its own memory as to that of another process: what other calls put there Valgrind tells, this it does not. */
+static void wrote_own_memory(ThreadId tid, const UWord *a, SizeT left) {
+    const struct iovec *v = (const struct iovec *)a[3];
+    if ((Int)a[0] != VG_(getpid)()) return;
+    for (UWord i = 0; i < a[4] && left; i++) {
+        SizeT part = v[i].iov_len < left ? v[i].iov_len : left;
+        kernel_wrote(Vg_CoreSysCall, tid, (Addr)v[i].iov_base, part);
+        left -= part;
+    }
+}
+
+static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes result) {
+    (void)count;
+    if (!recording || !of_tid[tid].b) return;
+    if (number == __NR_futex) joined(enter(tid), 0, a[0], 0);
+    if (number == __NR_process_vm_writev && !sr_isError(result)) wrote_own_memory(tid, a, sr_Res(result));
+    if (!is_of_files(number)) return;
+    if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);
+    else if (!sr_isError(result)) after_file_call(tid, number, a, (long)sr_Res(result));
 }
