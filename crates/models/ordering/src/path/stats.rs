@@ -84,7 +84,7 @@ pub(crate) struct BlockedShare {
 #[statistics(prefix = "ordering")]
 pub(crate) struct StallShare {
     /// share of core time lost to fences, to flushes that hold up stores, and where there is no room for another write, also while a lock
-    /// is taken and in the kernel, which the cores' time counts as such
+    /// is taken and in the kernel, which the cores' time counts under locks and kernel
     #[stat(column = "stalled")]
     pub(crate) stall_share: f64,
 }

@@ -54,11 +54,11 @@ pub(super) struct Stats {
     #[stat(unless_zero, explains = "time.devices")]
     pub(super) registers: u64,
     /// time that programs waited at fences and locked operations, or for flushes that held up stores, also while a lock is taken
-    /// and in the kernel, which the cores' time counts as such; summed over cores
+    /// and in the kernel, which the cores' time counts under locks and kernel; summed over cores
     #[stat(name = ".ordering.fence_stall")]
     pub(super) fence_stall: Dur,
-    /// time that programs waited for lines, also while a lock is taken and in the kernel, which the cores' time counts as such;
-    /// summed over cores
+    /// time that programs waited for lines, also while a lock is taken and in the kernel, which the cores' time counts under locks
+    /// and kernel; summed over cores
     pub(super) memory_stall: Dur,
     /// time that programs spent on their crash-consistency mechanism, summed over cores
     #[stat(unless_zero, unreported)]
