@@ -45,7 +45,7 @@ static int v_wide(FILE *f, const wchar_t *format, ...) {
     for (int i = 0; i < 6000; i++) __VA_ARGS__
 
 int main(void) {
-    struct passwd user = {"name", "x", 1, 1, "a longer text", "/home/name", "/bin/sh"};
+    struct passwd user = {"name", "x", 1, 1, "a longer text", "/name/home", "/bin/sh"};
     struct group group = {.gr_name = "name", .gr_passwd = "x", .gr_gid = 7};
     char *line = NULL, room[9000];
     size_t size = 0;

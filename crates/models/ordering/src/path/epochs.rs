@@ -46,7 +46,7 @@ pub(crate) struct Epochs {
     pub(crate) closed_count: u64,
     /// Of these, those that waited for another core.
     pub(crate) dependence_count: u64,
-    /// The open epoch has waited, or waits, for another core.
+    /// The open epoch has waited, or waits, for another core, or those before it that wrote nothing have.
     open_waits: bool,
 }
 
@@ -113,7 +113,7 @@ impl Epochs {
         let (id, wrote) = (open.id + 1, open.wrote);
         self.closed_count += u64::from(wrote);
         self.dependence_count += u64::from(wrote && self.open_waits);
-        self.open_waits = false;
+        self.open_waits &= !wrote;
         self.last_mut().closed = true;
         self.table.push_back(Epoch { id, ..Epoch::default() });
         Ok(())
