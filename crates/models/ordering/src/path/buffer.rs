@@ -198,13 +198,13 @@ impl PersistBuffer {
         entry.epoch
     }
 
-    /// Puts a refused entry back into its place in program order. Younger entries of the same line and epoch
-    /// may have been accepted meanwhile: their bytes go along, so that the retry cannot bring old ones back.
-    /// The epoch of an entry.
+    /// The epoch of an entry that is used.
     pub(crate) fn epoch(&self, slot: u16) -> EpochId {
-        self.slots[slot as usize].map_or(0, |entry| entry.epoch)
+        self.slots[slot as usize].expect("it is used").epoch
     }
 
+    /// Puts a refused entry back into its place in program order. Younger entries of the same line and epoch
+    /// may have been accepted meanwhile: their bytes go along, so that the retry cannot bring old ones back.
     pub(crate) fn refuse(&mut self, slot: u16) {
         let mut entry = self.slots[slot as usize].expect("a refused entry is used");
         entry.refused = true;
