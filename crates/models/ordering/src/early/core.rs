@@ -15,9 +15,7 @@ pub type EarlyCore = PathCore<Eager>;
 #[derive(Clone)]
 pub struct Eager {
     spec: EarlySpec,
-    /// Entries that a controller refused and that have not gone again.
-    refused: usize,
-    /// The youngest epoch of which one was refused: no early flushes until it has committed (§V-D).
+    /// The youngest epoch of which a controller refused a flush: no early flushes until it has committed (§V-D).
     refused_until: EpochId,
     awaited: Awaited,
 }
@@ -25,15 +23,15 @@ pub struct Eager {
 impl PathCore<Eager> {
     /// Nothing buffered, one epoch open.
     pub fn new(path: PathSpec, spec: EarlySpec) -> EarlyCore {
-        PathCore::with(path, Eager { spec, refused: 0, refused_until: 0, awaited: Awaited::default() })
+        PathCore::with(path, Eager { spec, refused_until: 0, awaited: Awaited::default() })
     }
 }
 
 /// Who is awaited stands in the epochs too.
 impl Hash for Eager {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        let Eager { spec: _, refused, refused_until, awaited: _ } = self;
-        (refused, refused_until).hash(into);
+        let Eager { spec: _, refused_until, awaited: _ } = self;
+        refused_until.hash(into);
     }
 }
 
@@ -102,15 +100,13 @@ impl Policy for Eager {
             epoch.early |= 1 << controller;
         }
         path.safe_flushes += u64::from(!early);
-        let retry = entry.refused;
-        self.refused -= usize::from(retry);
         let core = path.spec.core;
         let request = FlushRequest {
             core,
             slot,
             epoch: entry.epoch,
             early,
-            retry,
+            retry: entry.refused,
             after_core: 0,
             after_epoch: 0,
             write: entry.write,
@@ -143,12 +139,9 @@ impl Policy for Eager {
 
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         let forgets = self.spec.mutant == Some(Mutant::NoNackFallback);
-        if let Msg::Nack { slot } = *msg
-            && !forgets
-        {
-            self.refused_until = self.refused_until.max(path.buffer.epoch(slot));
+        if let Some(refused) = self.awaited.hears(path, forgets, now, msg, out) {
+            self.refused_until = self.refused_until.max(refused);
         }
-        self.awaited.hears(path, (&mut self.refused, forgets), now, msg, out);
     }
 
     fn has_pending_replies(&self) -> bool {

@@ -32,16 +32,16 @@ impl Awaited {
         }
     }
 
-    /// What a core hears whose controllers refuse flushes and acknowledge epochs. `refused`: flushes that have to be sent again,
-    /// and whether, by mistake, they are taken for done.
+    /// What a core hears whose controllers refuse flushes and acknowledge epochs; gives the epoch of a flush that has to be sent
+    /// again. With `forgets`, a mistake, it is taken for done.
     pub(crate) fn hears(
         &mut self,
         path: &mut Path,
-        (refused, forgets): (&mut usize, bool),
+        forgets: bool,
         now: Time,
         msg: &Msg,
         out: &mut Outbox,
-    ) {
+    ) -> Option<EpochId> {
         match *msg {
             Msg::Nack { slot } if forgets => {
                 let epoch = path.buffer.acknowledge(now, slot);
@@ -49,10 +49,7 @@ impl Awaited {
                     e.pending -= 1;
                 }
             }
-            Msg::Nack { slot } => {
-                path.buffer.refuse(slot);
-                *refused += 1;
-            }
+            Msg::Nack { slot } => return Some(path.buffer.refuse(slot)),
             Msg::CommitAck { epoch } => {
                 if let Some(e) = path.tracker.epochs.get_mut(epoch) {
                     e.commits_left -= 1;
@@ -65,6 +62,7 @@ impl Awaited {
                 protocol::unexpected("a persist buffer", msg)
             }
         }
+        None
     }
 
     /// The oldest epoch has committed: whoever waits for it is told. False where only the open one is left.

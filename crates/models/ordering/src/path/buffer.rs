@@ -198,14 +198,9 @@ impl PersistBuffer {
         entry.epoch
     }
 
-    /// The epoch of an entry that is used.
-    pub(crate) fn epoch(&self, slot: u16) -> EpochId {
-        self.slots[slot as usize].expect("it is used").epoch
-    }
-
-    /// Puts a refused entry back into its place in program order. Younger entries of the same line and epoch
+    /// Puts a refused entry back into its place in program order, and gives its epoch. Younger entries of the same line and epoch
     /// may have been accepted meanwhile: their bytes go along, so that the retry cannot bring old ones back.
-    pub(crate) fn refuse(&mut self, slot: u16) {
+    pub(crate) fn refuse(&mut self, slot: u16) -> EpochId {
         let mut entry = self.slots[slot as usize].expect("a refused entry is used");
         entry.refused = true;
         entry.flying = false;
@@ -219,6 +214,7 @@ impl PersistBuffer {
         let after = |s: &u16| self.slots[*s as usize].as_ref().is_some_and(|e| e.sequence > entry.sequence);
         let place = self.unsent.iter().position(after).unwrap_or(self.unsent.len());
         self.unsent.insert(place, slot);
+        entry.epoch
     }
 
     pub(crate) fn unsent(&self) -> usize {

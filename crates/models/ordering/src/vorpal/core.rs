@@ -96,7 +96,7 @@ impl Policy for Clocked {
 
     fn on(&mut self, path: &mut Path, now: Time, msg: &Msg, out: &mut Outbox) {
         let forgets = self.mutant == Some(Mutant::ForgetsRefused);
-        self.awaited.hears(path, (&mut self.refused, forgets), now, msg, out);
+        self.refused += usize::from(self.awaited.hears(path, forgets, now, msg, out).is_some());
     }
 
     fn has_pending_replies(&self) -> bool {
