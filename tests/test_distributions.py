@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,22 @@ def test_redis_with_a_log_that_is_synced(binary: Cli) -> None:  # noqa: F811
     assert file_of(found, log)["written_bytes"] == log.stat().st_size
     runs_everywhere(binary, 5)
     recovers(binary, log.name, "[ ! -e {image} ] || yes | redis-check-aof --fix {image}")
+
+
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
+def test_times_of_requests_of_a_redis_with_all_of_its_memory_on_a_device(binary: Cli) -> None:  # noqa: F811
+    ycsb = ROOT / "examples/ycsb"
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{ROOT / 'capture'}", ycsb / "requests.c", "-o", "requests.so"], cwd=binary.folder, check=True)
+    told = {"REGION": "101,106,126", "LD_PRELOAD": str(binary.folder / "requests.so")}
+    server = ["redis-server", "--port", "0", "--unixsocket", "s", "--save", ""]
+    command = [COREPLANE, "record", "--quiet", "--region", "--out", "t.cpt", "--", *server]
+    with subprocess.Popen(command, cwd=binary.folder, env=os.environ | told, stdout=subprocess.DEVNULL) as running:
+        subprocess.run([sys.executable, ycsb / "ycsb.py", binary.folder / "s", "50", "30"], check=True)
+    assert running.returncode == 0
+    found = binary.json("run", "cmmh", "trace:t.cpt", "--set", "workload.pm=all", "--no-bands", "--quiet")["stats"]
+    assert found["cpu.operations"] == 20 and found["memory.reads"] > 20
+    # Thousands of instructions, and some lines of the device.
+    assert 2_000 < found["operation.time.p50"] < 200_000
 
 
 @pytest.mark.skipif(not shutil.which("memcached"), reason="memcached is not installed (Debian: apt install memcached)")

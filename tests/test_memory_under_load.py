@@ -182,6 +182,12 @@ def test_what_is_written_to_the_dram_of_a_device_behind_a_link_is_throughput(cli
     assert stats["throughput.bytes_per_second"] == pytest.approx(stats["memory.bytes_written"] / found["time_ns"] * 1e9)
 
 
+def test_a_request_of_redis_reads_as_many_lines_of_the_device_as_a_recorded_one(cli: Cli) -> None:
+    found = cli.json("run", "cmmh", "redis-ycsb", "--no-bands", "--set", "workload.keys=3000", "--set", "workload.warm=500", "--set", "workload.operations=1000")["stats"]
+    # Redis 7.0.15 under the same load: 35 lines of a record, of which some are in caches.
+    assert 25 <= found["llc.misses"] / found["cpu.operations"] <= 45
+
+
 def test_ddr4_answers_faster_from_a_faster_speed_and_counts_what_it_does(cli: Cli) -> None:
     args = ("--set", "memory.kind=ddr4", *CHAIN[1:])
     slow, fast = (cli.json("run", "intel", CHAIN[0], *args, "--set", f"memory.ddr.speed={speed}") for speed in (1600, 2933))

@@ -34,6 +34,7 @@ pub static WORKLOADS: &[Workload] = &[
     s::stream::WORKLOAD,
     s::dict::REDIS_RANDOM,
     s::dict::REDIS_SEQ,
+    s::ycsb_redis::WORKLOAD,
     s::map_reduce::LINREG,
     s::map_reduce::HISTOGRAM,
     s::tpch::WORKLOAD,

@@ -10,7 +10,7 @@ const MEASURED: &str = include_str!("../../../../../validation/hardware/cmm-h.cs
 const MACHINE: &str = "cmmh";
 /// Visits pages, in order or at random.
 const VISITS: &str = "loaded-latency";
-const STORE: &str = "redis-random";
+const STORE: &str = "redis-ycsb";
 /// Pages of the device's DRAM.
 const SLOTS: f64 = 12288.0;
 /// Cores of the machine, all of which read at once.
@@ -49,13 +49,7 @@ pub(super) fn declare(runs: &mut Runs) -> Result<(), ConfigError> {
     let chase = [("workload.pages", 4096), ("workload.warm", 20_000), ("workload.operations", 60_000)];
     runs.add(Key::new(MACHINE, VISITS, 4), MACHINE, &sets(&chase, &[]))?;
     for (name, keys) in STORES {
-        let numbers = [
-            ("workload.keys", keys),
-            ("workload.value_size", 1024),
-            ("workload.set_percent", 0),
-            ("workload.operations", 20_000),
-        ];
-        let own = sets(&numbers, &[("workload.pattern", "zipfian")]);
+        let own = sets(&[("workload.keys", keys), ("workload.warm", 20_000)], &[]);
         let local: Vec<_> = own.iter().cloned().chain(sets(&[], &LOCAL)).collect();
         runs.add(Key::new(name, STORE, 1), MACHINE, &own)?;
         runs.add(Key::new(&format!("{name}, local"), STORE, 1), MACHINE, &local)?;

@@ -20,10 +20,12 @@ fn sixty_four_cores_run_to_the_end_on_every_kind_of_machine() {
 }
 
 /// What differs from the defaults, so that a run is short.
-const SIZES: [(&str, &str, &str); 10] = [
+const SIZES: [(&str, &str, &str); 12] = [
     ("*", "workload.operations", "800"),
     ("redis-random", "workload.keys", "4000"),
     ("redis-seq", "workload.keys", "4000"),
+    ("redis-ycsb", "workload.keys", "1600"),
+    ("redis-ycsb", "workload.warm", "0"),
     ("linreg", "workload.input_bytes", "1048576"),
     ("histogram", "workload.input_bytes", "1048576"),
     ("fio", "workload.rw", "write"),

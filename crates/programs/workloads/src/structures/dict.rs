@@ -7,7 +7,8 @@
 //!
 //! Source: Redis 7.0's dict.c, object.c and networking.c, by what they write; memtier's load; stores of Redis 7.0.15, traced.
 
-use crate::context::{Arena, Context};
+use super::classes::Class;
+use crate::context::Context;
 use crate::sync;
 use crate::workload::{Count, N, PERCENT, THREAD_MIB, Workload, params};
 use params::{Kind, Plain, Words};
@@ -91,34 +92,6 @@ const KEY: u64 = 20;
 /// Header and end of a string.
 const STRING: u64 = 6;
 
-/// Objects of one size class: freed ones are taken again, the last first.
-struct Class {
-    size: u64,
-    free: Vec<u64>,
-    next: u64,
-    end: u64,
-}
-
-impl Class {
-    fn new(bytes: u64) -> Class {
-        // jemalloc: four classes to each doubling.
-        let group = (bytes.next_power_of_two() / 8).max(16);
-        Class { size: bytes.next_multiple_of(group), free: Vec::new(), next: 0, end: 0 }
-    }
-
-    fn take(&mut self, arena: &Arena) -> u64 {
-        if let Some(address) = self.free.pop() {
-            return address;
-        }
-        if self.next + self.size > self.end {
-            self.next = arena.alloc(SLAB, 4096);
-            self.end = self.next + SLAB;
-        }
-        self.next += self.size;
-        self.next - self.size
-    }
-}
-
 /// Lines of the server's own state that every so many requests store to: stack, counters, events, free lists, arguments.
 struct Touched {
     every: u64,
@@ -168,10 +141,10 @@ impl Dict {
         let value_size = c.settings.number("workload.value_size");
         Dict {
             buckets: c.pm.alloc(keys.next_power_of_two() * 8, 4096),
-            entries: Class::new(24),
-            keys: Class::new(KEY),
-            objects: Class::new(16),
-            values: Class::new(value_size + STRING),
+            entries: Class::in_slabs(24, SLAB),
+            keys: Class::in_slabs(KEY, SLAB),
+            objects: Class::in_slabs(16, SLAB),
+            values: Class::in_slabs(value_size + STRING, SLAB),
             state: STATE.map(|touched| c.pm.alloc(touched.pages * 4096, 4096)),
             requests: 0,
             clients: (0..clients).map(|_| Client::new(c)).collect(),
@@ -253,8 +226,8 @@ impl Dict {
             let old = c.load(entry + 8).await;
             let old_value = c.load(old + 8).await;
             c.store(entry + 8, object).await;
-            self.objects.free.push(old);
-            self.values.free.push(old_value);
+            self.objects.free(old);
+            self.values.free(old_value);
         }
         self.versions[key as usize] = version;
         self.answer(c, b"+OK\r\n").await;

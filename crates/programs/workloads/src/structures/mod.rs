@@ -6,6 +6,7 @@ pub(crate) mod bandwidth;
 pub(crate) mod bandwidth_latency;
 pub(crate) mod bench;
 pub(crate) mod cceh;
+mod classes;
 pub(crate) mod clht;
 pub(crate) mod dash;
 pub(crate) mod dict;
@@ -24,11 +25,13 @@ pub(crate) mod masstree;
 pub(crate) mod memcached;
 pub(crate) mod mix;
 pub(crate) mod nstore;
+mod popularity;
 pub(crate) mod queue;
 pub(crate) mod skiplist;
 pub(crate) mod stream;
 pub(crate) mod tpch;
 pub(crate) mod vacation;
+pub(crate) mod ycsb_redis;
 
 use crate::workload::{Flag, N, PERCENT, Param, params};
 
