@@ -70,6 +70,10 @@ int main(int count, char **words) {
     if (!strcmp(word, "marker")) {
         if (put("data", sync) || folder(".") || close(open("done", O_RDWR | O_CREAT, 0644))) return 1;
         return folder(".");
+    if (!strcmp(word, "spool")) {
+        if (put("tmp/1", sync) || rename("tmp/1", "new/1") || folder("new") || folder("tmp")) return 1;
+        return put("tmp/2", 1) || folder("tmp");
+    }
     }
     if (!strcmp(word, "late")) return rename("x", "y") || put("y/old", 1) || folder(".");
     if (!strcmp(word, "read")) {
@@ -240,6 +244,18 @@ def test_files_that_are_only_read_do_not_move_the_folder(program: Cli) -> None:
 
 def test_a_check_that_opens_nothing_is_told(program: Cli) -> None:
     record(program, "read")
+def test_folders_that_a_program_found_are_there_whatever_is_lost(program: Cli) -> None:
+    for name in ("tmp", "new"):
+        (program.folder / name).mkdir()
+    record(program, "spool")
+    whole = "(test ! -e {folder}/new/1 || grep -q contents {folder}/new/1) && touch {folder}/tmp/next {folder}/new/next"
+    assert (done := crash(program, whole)).returncode == 0, done.stdout + done.stderr
+    for path in program.folder.glob("*/*"):
+        path.unlink()
+    record(program, "spool", "without a sync")
+    assert crash(program, whole).returncode == 1
+
+
     told = "no run of the check opened a file of the recording"
     assert told in crash(program, "cat {folder}/elsewhere 2>/dev/null; true").stdout
     assert told not in crash(program, "cat {image} 2>/dev/null; true").stdout

@@ -65,6 +65,8 @@ pub(crate) struct Left<'a> {
     pub(crate) page: Box<dyn Fn(u64) -> Cow<'a, [u8; PAGE_BYTES as usize]> + 'a>,
     /// All files.
     pub(crate) files: Vec<Place>,
+    /// Folders that the program found.
+    pub(crate) folders: Arc<[PathBuf]>,
     /// What is beside them.
     pub(crate) beside: Arc<[Beside]>,
     /// What a link leads to is looked for by the names in the folder.
@@ -89,6 +91,11 @@ impl Left<'_> {
             match &place.link {
                 None => self.write(place, &path)?,
                 Some(to) => symlink(self.names.leads_to(to, &files), path)?,
+            }
+        }
+        for folder in self.folders.iter().map(|folder| files.join(folder)) {
+            if folder.symlink_metadata().is_err() {
+                std::fs::create_dir_all(folder)?;
             }
         }
         for beside in self.beside.iter() {
@@ -265,6 +272,7 @@ mod tests {
     fn only_touched_pages_are_written_and_the_command_is_filled_in() {
         let page = [7; PAGE_BYTES as usize];
         let left = Left {
+            folders: Arc::from(["sub/new".into()]),
             beside: Arc::from([]),
             names: Names::default(),
             pages: vec![4096, 3 << 12, 9 << 12],
@@ -291,6 +299,7 @@ mod tests {
         assert!(a[4096..2 * 4096].iter().all(|b| *b == 0));
         assert!(c[..4096].iter().all(|b| *b == 0) && c[4096..].iter().all(|b| *b == 7));
         assert_eq!(read("marks"), b"0 4\n2 3\n");
+        assert!(folder.path().join("files/sub/new").is_dir(), "the program found it");
         let gone = folder.path().to_path_buf();
         drop(folder);
         assert!(!gone.exists());

@@ -55,6 +55,8 @@ pub(crate) struct Recorded<'a> {
     layout: Layout,
     /// Files that the program only read, outside of the folder that the others have in common: a check does not get them.
     far: BTreeSet<u32>,
+    /// Folders that the program found, in that folder: whatever is lost, they are there.
+    folders: Arc<[PathBuf]>,
     /// What is none of it.
     beside: Arc<[Beside]>,
     /// The folder that files have in common without that, where it is another.
@@ -297,6 +299,8 @@ impl<'a> Recorded<'a> {
         let beside: Arc<[Beside]> = beside.transpose()?.unwrap_or_default().into();
         let names = names_of(about, &facts, &layout, &changed, beside.iter().map(|b| b.path.clone()));
         let without_beside = Some(near.common()).filter(|folder| *folder != names.common());
+        let found = about.folders.iter().filter(|folder| names.has(folder));
+        let folders = found.map(|folder| names.relative(folder)).collect();
         let mut files = facts.named.files(about, &layout, None);
         files.retain(|f| !far.contains(&f.number));
         let (number, chosen) = refused::choose(args, about, &facts, &files, &names)?;
@@ -312,6 +316,7 @@ impl<'a> Recorded<'a> {
             at_first: AtFirst::Fails,
             layout,
             far,
+            folders,
             beside,
             without_beside,
         })
@@ -350,6 +355,7 @@ impl<'a> Recorded<'a> {
             pages: image.pages().map(|(address, _)| address).collect(),
             page: Box::new(|address| image.page(address).map_or(Cow::Owned([0; _]), Cow::Borrowed)),
             files: self.places(image.files()),
+            folders: Arc::clone(&self.folders),
             beside: Arc::clone(&self.beside),
             names: self.names.clone(),
             chosen: self.names.relative(&self.chosen),
@@ -364,6 +370,7 @@ impl<'a> Recorded<'a> {
             pages: point.pages(),
             page: Box::new(|address| Cow::Owned(point.page(address))),
             files: self.places(&files),
+            folders: Arc::clone(&self.folders),
             beside: Arc::clone(&self.beside),
             names: self.names.clone(),
             chosen: self.names.relative(&self.chosen),
@@ -449,7 +456,10 @@ impl<'a> Recorded<'a> {
     pub(crate) fn lacks(&self) -> Option<(PathBuf, String)> {
         let folder = self.names.common();
         let found = crash_beside::all(&folder, &recorded(self.about, &BTreeSet::new())).ok()?;
-        let first = found.iter().find(|one| !self.beside.contains(one))?;
+        let is_given = |one: &Beside| {
+            self.beside.contains(one) || self.folders.contains(&self.names.relative_path(&one.path))
+        };
+        let first = found.iter().find(|one| !is_given(one))?;
         Some((folder, shown_path(&first.path)))
     }
 

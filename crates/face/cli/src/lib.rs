@@ -63,6 +63,7 @@ mod quantity;
 mod races;
 mod record;
 mod record_check;
+mod record_folders;
 mod record_hosts;
 mod record_places;
 mod record_processes;

@@ -7,6 +7,7 @@ use crate::lines::remark;
 use crate::output;
 use crate::progress;
 use crate::record_check::{self, Check};
+use crate::record_folders::Begun;
 use crate::record_hosts;
 use crate::record_places;
 use crate::record_processes;
@@ -97,11 +98,12 @@ pub(crate) fn record_once(
     );
     interrupt::keeps(&raw, kept);
     let mut program = route.command(command, &absolute);
+    let begun = Begun::now(&raw);
     let (status, seconds) = output::timed(|| record_run::run(command, &mut program, &route, stdout));
     drop(title);
     let (status, _) = status?;
     let shown = progress::busy(common, "reading the recording");
-    let (trace, checks) = finish(command, &raw, &status)?;
+    let (trace, checks) = finish(command, &raw, &status, &begun)?;
     drop(shown);
     let shown = progress::busy(common, &format!("writing {}", out.display()));
     recordings::save(&trace, out, format)?;
@@ -147,7 +149,12 @@ fn say_recorded(done: &Value) {
 }
 
 /// Checks how the program and its recording ended, reads the recording, and compares it with the files that are left.
-fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Recording, Vec<Check>), Failure> {
+fn finish(
+    command: &[String],
+    raw: &Path,
+    status: &ExitStatus,
+    begun: &Begun,
+) -> Result<(Recording, Vec<Check>), Failure> {
     let program = &command[0];
     let refuse = |why: String| Err(Failure::BadInput(format!("{program}: {why}")));
     if !raw.exists() {
@@ -177,6 +184,7 @@ fn finish(command: &[String], raw: &Path, status: &ExitStatus) -> Result<(Record
     }
     let mut about = About { source: command.join(" "), ..file.about().clone() };
     record_places::name(&mut about, &file.counts().locations);
+    begun.note_folders(&mut about);
     if let Some(code) = status.code().filter(|c| *c != 0) {
         about.notes.push(format!("the program ended with exit code {code}"));
     }

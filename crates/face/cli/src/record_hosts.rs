@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::Common;
 use crate::interrupt;
+use crate::record_folders::Begun;
 use crate::record_route::Asked;
 use crate::{output, progress, record_places, recordings, trace_info};
 use serde_json::{Value, json};
@@ -36,6 +37,7 @@ pub(crate) fn record_once(
     let folder = recordings::beside(out, "hosts");
     recordings::can_be_made(out)?;
     prepare(folder.path())?;
+    let begun = Begun::now(&folder.path().join("begun"));
     let (status, seconds) = output::timed(|| run(command, folder.path(), stdout));
     let status = status?;
     let shown = progress::busy(common, "reading the recordings");
@@ -58,6 +60,7 @@ pub(crate) fn record_once(
         notes.push(format!("the program ended with exit code {code}"));
     }
     joint.about.notes = notes;
+    begun.note_folders(&mut joint.about);
     let trace = Recording::of_trace(joint).map_err(unfit)?;
     recordings::save(&trace, out, format)?;
     drop(shown);

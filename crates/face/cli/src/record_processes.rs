@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::Common;
 use crate::record_check;
+use crate::record_folders::Begun;
 use crate::record_hosts::{ended, inherit};
 use crate::record_route::Asked;
 use crate::{output, progress, record_places, record_run, recordings, trace_info};
@@ -43,6 +44,7 @@ pub(crate) fn record_once(
     let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.path().display()));
     std::fs::create_dir_all(folder.path()).map_err(named)?;
     let route = asked.told(command, common)?;
+    let begun = Begun::now(&folder.path().join("begun"));
     let (done, seconds) = output::timed(|| {
         let mut program = route.command_of_each(command, &std::path::absolute(folder.path())?);
         record_run::run(command, &mut program, &route, stdout)
@@ -58,7 +60,7 @@ pub(crate) fn record_once(
     let mut all = Vec::new();
     for (number, (part, elsewhere)) in parts.into_iter().zip(elsewhere).enumerate() {
         let path = path_of(out, number + 1, &part.name);
-        all.push(save(part, command, &shared, elsewhere, &path)?);
+        all.push(save(part, (command, &begun), &shared, elsewhere, &path)?);
     }
     drop(shown);
     let code = status.code().unwrap_or(-1);
@@ -162,7 +164,7 @@ fn path_of(out: &Path, number: usize, name: &str) -> PathBuf {
 /// Names places, compares files, and writes a recording. Gives what JSON says of it.
 fn save(
     part: Part,
-    command: &[String],
+    (command, begun): (&[String], &Begun),
     shared: &[String],
     elsewhere: BTreeSet<String>,
     path: &Path,
@@ -172,6 +174,7 @@ fn save(
     about.process = None;
     about.source = command.join(" ");
     record_places::name(&mut about, &recording.counts().locations);
+    begun.note_folders(&mut about);
     let kernel = process.map_or(0, |(_, _, kernel)| kernel);
     about.notes.push(format!("one of several processes: {name}"));
     let checks = record_check::against_files(&recording)?;
