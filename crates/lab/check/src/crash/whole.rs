@@ -205,10 +205,9 @@ impl Searcher<'_> {
             let at = self.causes[index].failure;
             if tracker.at() < self.found.failures[at].point {
                 // The earliest point says most clearly what is there in spite of what is lost.
-                let (mut failure, lost) = self.explained(tracker, choice, message);
-                failure.why.tell(self.log, tracker, self.model);
-                self.found.failures[at] = failure;
+                let (failure, lost) = self.explained(tracker, choice, message);
                 self.causes[index].lost.extend(lost);
+                self.found.failures[at] = self.told(tracker, failure);
             }
         }
         fails
@@ -248,20 +247,27 @@ impl Searcher<'_> {
             }
         };
         let (choice, message) = made_small(tracker, choice, message, &mut tries);
-        let mut why = explain(self.log, tracker, self.model, &choice);
-        let whole = with_whole_sectors(tracker, &choice).filter(|whole| tracker.allows(whole));
-        why.is_torn = match whole.map(|whole| tries(&whole)) {
-            Some(Tried::NoTime) => None,
-            Some(Tried::Holds) => Some(true),
-            Some(Tried::Fails(_)) | None => Some(false),
-        };
+        let why = explain(self.log, tracker, self.model, &choice);
         let lost = why.missing.iter().map(|note| note.place).collect();
         (Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message, why }, lost)
     }
 
+    /// A failure that is kept, with its words. Whether it is torn is tried whatever time is left: one check for each.
+    fn told(&self, tracker: &Tracker<'_>, mut failure: Failure) -> Failure {
+        let whole = with_whole_sectors(tracker, failure.why.choice()).filter(|whole| tracker.allows(whole));
+        let verdict = whole.map(|whole| (self.check)(&tracker.candidate(&whole)).verdict);
+        failure.why.is_torn = match verdict {
+            Some(Verdict::Stop) => None,
+            Some(Verdict::Holds) => Some(true),
+            Some(Verdict::Fails(_)) | None => Some(false),
+        };
+        failure.why.tell(self.log, tracker, self.model);
+        failure
+    }
+
     /// Notes a failure that is not known; where what it loses stands in the program.
     fn failed(&mut self, tracker: &Tracker<'_>, choice: Choice, message: String) -> BTreeSet<SiteId> {
-        let (mut failure, lost) = self.explained(tracker, choice, message);
+        let (failure, lost) = self.explained(tracker, choice, message);
         // More is lost than has to be: another form of the same mistake.
         if let Some(cause) = self.causes.iter().find(|c| c.lost.is_subset(&lost)) {
             return cause.lost.clone();
@@ -270,7 +276,7 @@ impl Searcher<'_> {
             if !lost.is_empty() {
                 self.causes.push(Cause { lost: lost.clone(), failure: self.found.failures.len() });
             }
-            failure.why.tell(self.log, tracker, self.model);
+            let failure = self.told(tracker, failure);
             self.found.failures.push(failure);
         }
         lost

@@ -156,6 +156,22 @@ fn once_there_is_no_time_no_check_makes_a_failure_small() {
     }
 }
 
+/// A write that is not whole within a sector is told, whatever time is left.
+#[test]
+fn that_a_write_is_torn_is_tried_without_time() {
+    let mut p = Program::new();
+    for (line, value) in [(0, 1), (1, 1), (8, 1)] {
+        p.event(Kind::Written { call: 0 }, line, value, "record");
+    }
+    for (other, torn) in [(1, Some(true)), (8, Some(false))] {
+        let check = |image: &Candidate<'_>| {
+            Outcome::of(if value(image, 0) == value(image, other) { Ok(()) } else { Err("half".into()) })
+        };
+        let found = search_whole(&p.0, Persistency::Px86Line, BOUNDS, &check, &|| false, &mut |_| {});
+        assert!(found.failures.iter().any(|f| f.why.is_torn == torn), "{found:?}");
+    }
+}
+
 #[test]
 fn more_images_than_a_number_holds_are_said_to_be_at_least_so_many() {
     let mut p = Program::new();

@@ -38,12 +38,17 @@ pub struct Explanation {
     pub text: String,
     /// Makes the same image again.
     pub replay: String,
-    /// Whether a write is torn within a disk's sector, and recovery copes where none is; none where there was no time to see.
+    /// Whether a write is torn within a disk's sector, and recovery copes where none is; none where the search ended before that.
     pub is_torn: Option<bool>,
     choice: BTreeMap<Unit, usize>,
 }
 
 impl Explanation {
+    /// What makes the image.
+    pub(super) fn choice(&self) -> &BTreeMap<Unit, usize> {
+        &self.choice
+    }
+
     /// Explanations with the same key are the same mistake.
     pub(super) fn key(&self) -> (Vec<&str>, Vec<&str>) {
         (
