@@ -1,5 +1,5 @@
 //! The images that a model allows at one crash point, one after the other: first what finds mistakes early (everything,
-//! nothing, all stores of one place in the program lost or alone, then one unit, then two), then all others, by steps of
+//! nothing, all stores of one place in the program lost or alone, all of one file lost, then one unit, then two), then all others, by steps of
 //! one store.
 //!
 //! A choice says how many of its stores in flight each unit keeps. Under epochs only closed choices are allowed: what is
@@ -117,9 +117,11 @@ impl<'a, 't> Classes<'a, 't> {
     }
 
     /// The choice that loses what was stored at these places of the program, and what comes after; none when nothing
-    /// of it is in flight.
-    pub(super) fn losing(&self, lost: &BTreeSet<SiteId>) -> Option<Kept> {
-        let first = |u: usize| self.sites(u).position(|site| lost.contains(&site));
+    /// of it is in flight. Of changes of files only with `changes`: with one that is lost all later ones are.
+    pub(super) fn losing(&self, lost: &BTreeSet<SiteId>, changes: bool) -> Option<Kept> {
+        let varies = |u: &usize| changes || self.units[*u] != METADATA;
+        let first =
+            |u: usize| Some(u).filter(varies).and_then(|u| self.sites(u).position(|s| lost.contains(&s)));
         let firsts: Vec<Option<usize>> = (0..self.units.len()).map(first).collect();
         let units: Vec<usize> = (0..firsts.len()).filter(|u| firsts[*u].is_some()).collect();
         let mut kept = self.counts.clone();
@@ -336,9 +338,8 @@ impl<'a, 't> Classes<'a, 't> {
                 self.enter(Stage::Places);
             }
             Stage::Places => {
-                for (lost, alone) in self.places() {
-                    self.make(lost);
-                    self.make(alone);
+                for kept in self.places().into_iter().chain(self.files()) {
+                    self.make(kept);
                 }
                 self.enter(Stage::Whole);
             }
@@ -387,8 +388,8 @@ impl<'a, 't> Classes<'a, 't> {
     }
 
     /// For each place of the program of which several varied units have stores in flight, those with the newest first:
-    /// the choice that loses them, and the one that keeps them alone.
-    fn places(&self) -> Vec<(Kept, Kept)> {
+    /// the choice that loses them, with the changes of files there and without, and the one that keeps them alone.
+    fn places(&self) -> Vec<Kept> {
         let mut units: BTreeMap<SiteId, BTreeSet<usize>> = BTreeMap::new();
         let mut newest: BTreeMap<SiteId, usize> = BTreeMap::new();
         for u in (0..self.units.len()).filter(|u| self.active[*u]) {
@@ -403,13 +404,32 @@ impl<'a, 't> Classes<'a, 't> {
         let mut places: Vec<SiteId> =
             units.iter().filter(|(_, u)| u.len() > 1).map(|(site, _)| *site).collect();
         places.sort_by_key(|site| std::cmp::Reverse(newest[site]));
-        let both = |site: &SiteId| {
+        let changes = |site: &SiteId| self.tracker.changes.iter().any(|c| c.call.site == *site);
+        let each = |site: &SiteId| {
             let up_to = |u: usize| self.sites(u).rposition(|s| s == *site).map_or(0, |at| at as u32 + 1);
             let mut alone: Kept = (0..self.units.len()).map(up_to).collect();
             while units[site].iter().any(|u| self.raise(&mut alone, *u)) {}
-            Some((self.losing(&BTreeSet::from([*site]))?, alone))
+            let own = BTreeSet::from([*site]);
+            let data = changes(site).then(|| self.losing(&own, false)).flatten();
+            [self.losing(&own, true), data, Some(alone)]
         };
-        places.iter().take(MOST_PLACES).filter_map(both).collect()
+        places.iter().take(MOST_PLACES).flat_map(each).flatten().collect()
+    }
+
+    /// For each file of which varied units have stores in flight, those with the newest first: the choice that loses
+    /// them. Sizes and names are there: what is written later tells that the file holds what it does not.
+    fn files(&self) -> Vec<Kept> {
+        let mut files: BTreeMap<usize, (usize, Vec<usize>)> = BTreeMap::new();
+        for u in (0..self.units.len()).filter(|u| self.active[*u]) {
+            let Some(stored) = self.stores(u).iter().map(|s| s.event).max() else { continue };
+            let Some(file) = self.tracker.file_at(self.units[u]) else { continue };
+            let (newest, units) = files.entry(file).or_default();
+            *newest = stored.max(*newest);
+            units.push(u);
+        }
+        let mut files: Vec<(usize, Vec<usize>)> = files.into_values().collect();
+        files.sort_by_key(|(newest, _)| std::cmp::Reverse(*newest));
+        files.iter().take(MOST_PLACES).map(|(_, units)| self.without(&self.counts, units, 0)).collect()
     }
 
     fn enter(&mut self, stage: Stage) {
@@ -417,7 +437,7 @@ impl<'a, 't> Classes<'a, 't> {
     }
 }
 
-/// At most so many places of a program are lost as a whole, and kept alone, before single units.
+/// At most so many places of a program are lost as a whole, and kept alone, and so many files lost, before single units.
 const MOST_PLACES: usize = 8;
 
 /// Whether a model lets each unit keep what it likes, whatever others keep.

@@ -206,6 +206,11 @@ impl<'a> Tracker<'a> {
                 || matches!(event.kind, Kind::Synchronise(order) if order.releases()))
     }
 
+    /// The index of the file that an address is in.
+    pub(super) fn file_at(&self, address: u64) -> Option<usize> {
+        self.log.file_at(address)
+    }
+
     /// The units of `bytes` bytes from `address` on.
     fn units(&self, address: u64, bytes: u64) -> impl Iterator<Item = Unit> + use<> {
         (self.unit(address)..address.saturating_add(bytes)).step_by(self.grain() as usize)

@@ -72,6 +72,8 @@ fn passes(points: &[usize]) -> [Vec<usize>; 2] {
 /// A failure that is known: where the stores that it loses stand in the program.
 struct Cause {
     lost: BTreeSet<SiteId>,
+    /// Whether it loses changes of files, too.
+    changes: bool,
     /// Its index among the failures.
     failure: usize,
 }
@@ -190,7 +192,8 @@ impl Searcher<'_> {
         let mut fails = false;
         for index in 0..self.causes.len() {
             let classes = Classes::new(tracker, &BTreeSet::new());
-            let Some(kept) = classes.losing(&self.causes[index].lost) else { continue };
+            let Cause { lost, changes, .. } = &self.causes[index];
+            let Some(kept) = classes.losing(lost, *changes) else { continue };
             let choice = classes.choice(&kept);
             let message = match self.try_one(tracker, classes.key(&kept), &choice) {
                 Verdict::Stop => {
@@ -206,6 +209,7 @@ impl Searcher<'_> {
             if tracker.at() < self.found.failures[at].point {
                 // The earliest point says most clearly what is there in spite of what is lost.
                 let (failure, lost) = self.explained(tracker, choice, message);
+                self.causes[index].changes |= failure.why.loses_changes(tracker);
                 self.causes[index].lost.extend(lost);
                 self.found.failures[at] = self.told(tracker, failure);
             }
@@ -274,7 +278,8 @@ impl Searcher<'_> {
         }
         if self.found.failures.iter().all(|f| f.why.key() != failure.why.key()) {
             if !lost.is_empty() {
-                self.causes.push(Cause { lost: lost.clone(), failure: self.found.failures.len() });
+                let (changes, index) = (failure.why.loses_changes(tracker), self.found.failures.len());
+                self.causes.push(Cause { lost: lost.clone(), changes, failure: index });
             }
             let failure = self.told(tracker, failure);
             self.found.failures.push(failure);

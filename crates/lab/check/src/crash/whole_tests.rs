@@ -5,6 +5,7 @@ use super::files::FileState;
 use super::images::{Bounds, Search};
 use super::log::{Event, Kind, Log};
 use super::search_whole;
+use super::{Change, What};
 use protocol::Persistency;
 use protocol::{FenceKind, FlushKind, PM_BASE, line_of};
 use std::cell::Cell;
@@ -170,6 +171,48 @@ fn that_a_write_is_torn_is_tried_without_time() {
         let found = search_whole(&p.0, Persistency::Px86Line, BOUNDS, &check, &|| false, &mut |_| {});
         assert!(found.failures.iter().any(|f| f.why.is_torn == torn), "{found:?}");
     }
+}
+
+/// One function writes to a log of many lines, to records, and to what says how many there are.
+fn three_files_by_one_function() -> Program {
+    let mut p = Program::new();
+    let file = |number: u32| FileState {
+        number,
+        base: PM_BASE + (u64::from(number) << 20),
+        names: vec![format!("{number}")],
+        size: 0,
+    };
+    p.0.files = (0..3).map(file).collect();
+    let mut append = |file: usize, first: u64, lines: u64| {
+        for line in first..first + lines {
+            let call = p.0.changes.len() as u32;
+            p.event(Kind::Written { call }, (file as u64) << 14 | line, 7, "append");
+        }
+        let change = Change { file, what: What::AtLeast(64 * (first + lines)), cuts: None };
+        p.0.changes.push(change);
+        p.event(Kind::Change, 0, p.0.changes.len() as u64 - 1, "append");
+    };
+    for record in 0..4 {
+        append(0, 16 * record, 16);
+        append(1, record, 1);
+        append(2, record, 1);
+    }
+    p
+}
+
+#[test]
+fn a_file_that_is_never_synced_is_found_whatever_the_same_function_writes() {
+    let check = |image: &Candidate<'_>| {
+        let files = image.files();
+        let there = |file: u64| {
+            let lines = files[file as usize].size / 64;
+            (0..lines).filter(|line| value(image, file << 14 | line) == 7).count()
+        };
+        if there(1) < there(2) { Err("a record is lost".into()) } else { Ok(()) }
+    };
+    let found = search(&three_files_by_one_function(), &check);
+    let failure = found.failures.first().expect("it is found");
+    assert!(failure.why.missing.iter().any(|note| note.address >= PM_BASE + (1 << 20)), "{failure:?}");
 }
 
 #[test]

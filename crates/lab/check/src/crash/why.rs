@@ -49,6 +49,11 @@ impl Explanation {
         &self.choice
     }
 
+    /// Whether it loses changes of names and sizes.
+    pub(super) fn loses_changes(&self, tracker: &Tracker<'_>) -> bool {
+        self.choice.get(&METADATA).is_some_and(|kept| *kept < tracker.changes.len())
+    }
+
     /// Explanations with the same key are the same mistake.
     pub(super) fn key(&self) -> (Vec<&str>, Vec<&str>) {
         (
