@@ -51,6 +51,13 @@ int main(int count, char **words) {
         if (*word == 'o' && process_vm_writev(getpid(), &from, 1, &to, 1, 0) != 8) return 1;
         return (sync && msync(page, 4096, MS_SYNC)) || folder(".");
     }
+    if (!strcmp(word, "async")) {
+        int fd = open("data", O_RDWR | O_CREAT, 0644);
+        if (ftruncate(fd, 4096)) return 1;
+        volatile char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        page[0] = 1;
+        return msync((void *)page, 4096, MS_ASYNC);
+    }
     if (!strcmp(word, "lock")) {
         if (symlink("127.0.0.1:+77", "lock") || put("data", sync) || folder(".")) return 1;
         return unlink("lock");
@@ -63,6 +70,10 @@ int main(int count, char **words) {
         if (mkdir("M", 0755) || mkdir("M/new", 0755) || mkdir("M/cur", 0755) || put("top", 1)) return 1;
         return put("M/new/1", 1) || folder("M/new");
     }
+    if (!strcmp(word, "spool")) {
+        if (put("tmp/1", sync) || rename("tmp/1", "new/1") || folder("new") || folder("tmp")) return 1;
+        return put("tmp/2", 1) || folder("tmp");
+    }
     if (!strcmp(word, "twice")) {
         if (mkdir("a", 0755) || mkdir("b", 0755)) return 1;
         return put("a/x", sync) || put("b/x", sync) || put("y", sync);
@@ -70,10 +81,6 @@ int main(int count, char **words) {
     if (!strcmp(word, "marker")) {
         if (put("data", sync) || folder(".") || close(open("done", O_RDWR | O_CREAT, 0644))) return 1;
         return folder(".");
-    if (!strcmp(word, "spool")) {
-        if (put("tmp/1", sync) || rename("tmp/1", "new/1") || folder("new") || folder("tmp")) return 1;
-        return put("tmp/2", 1) || folder("tmp");
-    }
     }
     if (!strcmp(word, "late")) return rename("x", "y") || put("y/old", 1) || folder(".");
     if (!strcmp(word, "read")) {
@@ -188,6 +195,17 @@ def test_what_a_program_writes_to_its_own_memory_is_told(program: Cli, compiled:
 def test_files_of_one_name_are_told_apart(program: Cli) -> None:
     record(program, "twice")
     assert crash(program, "true", "--file", "x").stderr.endswith("--file x: several have that name: a/x, b/x\n")
+    # As the program's user calls it, from another folder.
+    for name in ("w/a/x", "../w/a/x", "./a/x", program.folder / "a/x"):
+        assert "file a/x, beside" in (done := crash(program, "true {image}", "--file", name)).stdout, done.stderr
+    for name in ("v/a/x", "/a/x", ".", ""):
+        assert f"--file {name}: the recording has a/x, b/x, y" in crash(program, "true", "--file", name).stderr
+
+
+def test_a_sync_that_only_begins_is_told_to_make_nothing_durable(program: Cli) -> None:
+    record(program, "async")
+    done = crash(program, "true {image}")
+    assert done.returncode == 2 and "Its msync with MS_ASYNC (1 times) makes nothing durable" in done.stderr
 
 
 def test_a_lock_that_is_a_link_is_no_matter(program: Cli) -> None:
@@ -226,6 +244,18 @@ def test_empty_folders_come_with_beside_and_are_named_without(program: Cli) -> N
     assert f"{{folder}} stands for {program.folder.parent}, and without --beside for {program.folder}" in done.stdout
 
 
+def test_folders_that_a_program_found_are_there_whatever_is_lost(program: Cli) -> None:
+    for name in ("tmp", "new"):
+        (program.folder / name).mkdir()
+    record(program, "spool")
+    whole = "(test ! -e {folder}/new/1 || grep -q contents {folder}/new/1) && touch {folder}/tmp/next {folder}/new/next"
+    assert (done := crash(program, whole)).returncode == 0, done.stdout + done.stderr
+    for path in program.folder.glob("*/*"):
+        path.unlink()
+    record(program, "spool", "without a sync")
+    assert crash(program, whole).returncode == 1
+
+
 def test_what_was_in_a_folder_before_that_was_renamed_is_not_judged(program: Cli) -> None:
     (program.folder / "x").mkdir()
     (program.folder / "x/old").write_text("contents of old")
@@ -244,18 +274,6 @@ def test_files_that_are_only_read_do_not_move_the_folder(program: Cli) -> None:
 
 def test_a_check_that_opens_nothing_is_told(program: Cli) -> None:
     record(program, "read")
-def test_folders_that_a_program_found_are_there_whatever_is_lost(program: Cli) -> None:
-    for name in ("tmp", "new"):
-        (program.folder / name).mkdir()
-    record(program, "spool")
-    whole = "(test ! -e {folder}/new/1 || grep -q contents {folder}/new/1) && touch {folder}/tmp/next {folder}/new/next"
-    assert (done := crash(program, whole)).returncode == 0, done.stdout + done.stderr
-    for path in program.folder.glob("*/*"):
-        path.unlink()
-    record(program, "spool", "without a sync")
-    assert crash(program, whole).returncode == 1
-
-
     told = "no run of the check opened a file of the recording"
     assert told in crash(program, "cat {folder}/elsewhere 2>/dev/null; true").stdout
     assert told not in crash(program, "cat {image} 2>/dev/null; true").stdout

@@ -143,7 +143,23 @@ pub(crate) fn print_failure(f: &Value) {
             say!("    {word:8}  and {more} more (--format json lists them)");
         }
     }
-    say!("    --replay '{}'", text(&f["replay"]));
+    say!("    {}", replay(f["replay"].as_str().unwrap_or_default()));
+}
+
+/// Characters of an image's string that are printed.
+const MOST_REPLAY: usize = 400;
+
+/// How an image is tried again; of one of many lines only where it is told.
+fn replay(text: &str) -> String {
+    let characters = text.chars().count();
+    if characters <= MOST_REPLAY {
+        return format!("--replay '{text}'");
+    }
+    let first: String = text.chars().take(MOST_REPLAY / 8).collect();
+    format!(
+        "--replay '{first}...' ({} characters: --format json has all of them, and crash.json in the folder of --out)",
+        count(characters as u64)
+    )
 }
 
 /// What must be the same for a search to go on.
@@ -198,5 +214,19 @@ pub(crate) fn keeper<'a>(
         let text = json!({"arguments": identity(args, model), "found": before.with(search).json()});
         // The search goes on without: what it finds is printed all the same.
         _ = output::write(folder, SO_FAR, text.to_string().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_of_many_lines_is_not_printed_whole() {
+        let short = "px86-line@7:1c0=1";
+        assert_eq!(replay(short), format!("--replay '{short}'"));
+        let said = replay(&format!("{short}{}", ",1c0=1".repeat(10_000)));
+        assert!(said.len() < 200 && said.starts_with("--replay 'px86-line@7:1c0=1,1c0=1"), "{said}");
+        assert!(said.contains("...' (60,017 characters: --format json has all of them"), "{said}");
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn lab(
             recorded.begins = Vec::new();
             log.begins_at_once();
         } else {
-            refused::never_durable(args, &recorded, model)?;
+            refused::never_durable(args, &recorded, &recording.counts().calls, model)?;
         }
         let shown = progress::busy(&args.common, "the check on everything that the program did");
         let whole = uncut(model, &log, &recorded, &external);

@@ -8,10 +8,11 @@ use crate::crash_recorded::Recorded;
 use crate::output;
 use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use serde_json::json;
-use std::path::Path;
-use trace::About;
-use trace::names::{shown, shown_path};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use trace::names::{path_of, shown, shown_path};
 use trace::space::LARGEST_FILE;
+use trace::{About, Call};
 
 /// What goes on in spite of gaps.
 const ACCEPT: &str = " (--accept-unseen goes on all the same)";
@@ -64,15 +65,19 @@ pub(crate) fn without_stores(args: &CrashArgs, about: &About, facts: &Facts) -> 
 pub(crate) fn never_durable(
     args: &CrashArgs,
     recorded: &Recorded<'_>,
+    calls: &BTreeMap<Call, u64>,
     model: Persistency,
 ) -> Result<(), Failure> {
     if model == Persistency::Strict || !recorded.facts.persists_nothing() {
         return Ok(());
     }
+    let begun = calls.get(&Call::MsyncAsync).map_or(String::new(), |times| {
+        format!(" Its msync with MS_ASYNC ({times} times) makes nothing durable: Linux does nothing then.")
+    });
     let why = format!(
         "the program stores to {} and the recording has not one flush (clwb, clflushopt, clflush), fence (sfence, \
-         mfence) or sync (msync, fsync, fdatasync, sync, O_SYNC): under {} every store could be lost. Either the \
-         program makes nothing durable, or it does so in a way that the recorder does not see",
+         mfence) or sync (msync with MS_SYNC, fsync, fdatasync, sync, O_SYNC): under {} every store could be \
+         lost.{begun} Either the program makes nothing durable, or it does so in a way that the recorder does not see",
         recorded.shown(),
         model.name()
     );
@@ -190,14 +195,16 @@ pub(crate) fn choose(
         all.map(|n| shown_path(&names.relative(n))).collect::<Vec<_>>().join(", ")
     };
     if let Some(asked) = &args.file {
-        let is_it = |name: &str| {
-            let relative = names.relative(name);
-            name == asked
-                || relative == Path::new(asked)
-                || Path::new(name).file_name().is_some_and(|n| n == asked.as_str())
-        };
-        let all = there.iter().flat_map(|f| f.names.iter().map(|name| (f.number, name)));
-        let found: Vec<(u32, &String)> = all.filter(|(_, name)| is_it(name)).collect();
+        let is_it = |name: &str| name == asked || names.relative(name) == Path::new(asked);
+        // By its name, or as the program or its user called it from another folder.
+        let leads = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::RootDir);
+        let end: PathBuf = Path::new(asked).components().filter(leads).collect();
+        let ends = |name: &str| !end.as_os_str().is_empty() && path_of(name).ends_with(&end);
+        let all = || there.iter().flat_map(|f| f.names.iter().map(|name| (f.number, name)));
+        let mut found: Vec<(u32, &String)> = all().filter(|(_, name)| is_it(name)).collect();
+        if found.is_empty() {
+            found = all().filter(|(_, name)| ends(name)).collect();
+        }
         let why = match found[..] {
             [(number, name)] => return Ok((number, name.clone())),
             [] => format!("the recording has {}", list(&mut there.iter().flat_map(|f| &f.names))),
