@@ -70,6 +70,7 @@ mod record_processes;
 mod record_region;
 mod record_route;
 mod record_run;
+mod record_symbols;
 mod record_title;
 mod recordings;
 mod reproduce;

@@ -1,5 +1,7 @@
 //! Source places of a recording's code offsets, from addr2line.
 
+use crate::record_symbols::Symbols;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -45,8 +47,10 @@ fn name_by(about: &mut About, locations: &[u32], named: Named) {
     for (path, places) in std::mem::take(&mut about.code) {
         let own: Vec<(u32, u64)> = locations.iter().filter_map(|l| Some((*l, *places.get(l)?))).collect();
         let file = Path::new(&path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let symbols = OnceCell::new();
+        let has_name = |address| symbols.get_or_init(|| Symbols::of(&path)).have(address);
         name_in(about, &path, &own, named, |function, address| {
-            Some(if function.starts_with('?') {
+            Some(if function.starts_with('?') || !has_name(address) {
                 format!("{file}+{address:#x}")
             } else {
                 format!("{file} {function}")
