@@ -111,6 +111,67 @@ def test_places_in_the_source_are_named(binary: Cli) -> None:
     assert len(named[2]) == 2 and all(place.startswith("counted+0x") for place in named[2]), "the address, where not even that is"
 
 
+#: A library of which the end has no symbol once it is stripped; a store by the C library; a call as Go makes it.
+CALLERS = r"""
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define ALONE __attribute__((noinline, noclone))
+static long behind(int fd, const char *text);
+static long (*volatile called)(int, const char *) = behind;
+ALONE long enter(long number, long a, long b, long c) __asm__("syscall.Syscall6");
+ALONE long enter(long number, long a, long b, long c) {
+    long done;
+    __asm__ volatile("syscall" : "=a"(done) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return done + 1;
+}
+ALONE long put_file(int fd, const char *text) __asm__("os.put");
+ALONE long put_file(int fd, const char *text) { return enter(SYS_write, fd, (long)text, 8) + 1; }
+ALONE long saves(int fd, const char *text) { return put_file(fd, text) + 1; }
+ALONE void copies(char *page, const char *text, unsigned long bytes) {
+    memcpy(page, text, bytes);
+    page[0] = 'm';
+}
+long all(const char *name, unsigned long bytes) {
+    char text[3000] = "contents";
+    int fd = open(name, O_RDWR | O_CREAT, 0644);
+    long done = called(fd, text) + saves(fd, text);
+    if (ftruncate(fd, 4096)) return 0;
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    memset(text, 'x', sizeof text);
+    copies(page, text, bytes);
+    copies(page + 1024, text, bytes - 8);
+    return done + fsync(fd);
+}
+__attribute__((section(".text.behind"))) static ALONE long behind(int fd, const char *text) { return write(fd, text, 8) + 1; }
+#ifndef LIBRARY
+int main(int count, char **words) { return all(words[1], 999 + count) != 8 + 1 + 8 + 3; }
+#endif
+"""
+
+
+def test_places_are_those_of_callers_where_a_library_does_as_it_is_told(binary: Cli) -> None:
+    (binary.folder / "called.c").write_text(CALLERS)
+    compile_c(binary, "called", "-g", "-fno-builtin", source=binary.folder / "called.c")
+    info(binary, "./called", "c.pm")
+    records = binary.json("trace", "head", "t.cpt", "-n", 9000)
+    places = {kind: {r["location"].split()[-1] for r in records if r["kind"] == kind} for kind in ("written", "store")}
+    assert places == {"written": {"behind", "saves"}, "store": {"copies"}}, places
+
+
+def test_code_behind_the_last_function_of_a_stripped_library_has_no_function(binary: Cli) -> None:
+    (binary.folder / "called.c").write_text(CALLERS)
+    compile_c(binary, "libcalled.so", "-s", "-fPIC", "-shared", "-DLIBRARY", source=binary.folder / "called.c")
+    (binary.folder / "main.c").write_text('long all(); int main() { return all("c.pm", 1000) != 20; }')
+    compile_c(binary, "main", "-L.", "-lcalled", "-Wl,-rpath,.", source=binary.folder / "main.c")
+    info(binary, "./main")
+    written = {r["location"] for r in binary.json("trace", "head", "t.cpt", "-n", 9000) if r["kind"] == "written"}
+    assert len(written) == 2 and "libcalled.so saves" in written, written
+    assert any(place.startswith("libcalled.so+0x") for place in written), written
+
+
 @pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")
 def test_stores_of_the_distributions_libpmemobj_are_seen(binary: Cli) -> None:
     compile_c(binary, "pmemobj", "-lpmemobj")

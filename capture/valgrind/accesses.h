@@ -98,6 +98,21 @@ static void on_wide(uint64_t what, uint64_t address, uint64_t size) {
     pieces(self, kind_of(what), address, size, (uint32_t)what);
 }
 
+/* A store by the C library: of one to a file the place is its caller's. */
+static void on_system_store(uint64_t what, uint64_t address, uint64_t size) {
+    uint64_t value;
+    if (address - shadowed_from < shadowed_bytes && find_mapping(self, address)) {
+        uint32_t caller = storing_caller();
+        if (caller) what = what >> 32 << 32 | caller;
+    }
+    if (size > 8 || size & (size - 1)) {
+        on_wide(what, address, size);
+        return;
+    }
+    peek(address, (unsigned)size, &value);
+    accessed(what, address, value, 1);
+}
+
 /* A locked operation, after it: what it left. Recorded wherever it is, since it orders. */
 static void on_locked(uint64_t what, uint64_t address) {
     uint64_t value, work = work_of(what);

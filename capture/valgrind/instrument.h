@@ -23,10 +23,11 @@ static IRExpr *what_of(struct maker *m, enum kind kind, unsigned log2size) {
     return mkIRExpr_HWord(what);
 }
 
-static void call_if(struct maker *m, IRExpr *guard, const HChar *name, void *function, IRExpr **words) {
+static IRDirty *call_if(struct maker *m, IRExpr *guard, const HChar *name, void *function, IRExpr **words) {
     IRDirty *d = unsafeIRDirty_0_N(0, name, function, words);
     if (guard) d->guard = guard;
     add(m, IRStmt_Dirty(d));
+    return d;
 }
 
 /* What waits is told before anything that others may see, or that may leave the block. */
@@ -70,11 +71,27 @@ static void load(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size)
     else call_if(m, guard, "on_load", on_load, mkIRExprVec_2(what_of(m, LOAD, log2_of(size)), address));
 }
 
+/* Whose caller is looked for on the stack, which has to be as the code has left it. */
+static void system_store(struct maker *m, IRExpr *guard, enum kind kind, IRExpr *address, unsigned size) {
+    static const Int read[] = {offsetof(VexGuestAMD64State, guest_RSP), offsetof(VexGuestAMD64State, guest_RBP),
+                               offsetof(VexGuestAMD64State, guest_RIP)};
+    IRExpr **words = mkIRExprVec_3(what_of(m, kind, is_word(size) ? log2_of(size) : 0), address, mkIRExpr_HWord(size));
+    IRDirty *d = call_if(m, guard, "on_system_store", on_system_store, words);
+    d->nFxState = sizeof read / sizeof *read;
+    VG_(memset)(&d->fxState, 0, sizeof d->fxState);
+    for (Int i = 0; i < d->nFxState; i++) {
+        d->fxState[i].fx = Ifx_Read;
+        d->fxState[i].offset = (UShort)read[i];
+        d->fxState[i].size = sizeof(Addr);
+    }
+}
+
 static void store(struct maker *m, IRExpr *guard, IRExpr *address, unsigned size) {
     static void (*const functions[4])(uint64_t, uint64_t) = {on_store1, on_store2, on_store4, on_store8};
     enum kind kind = store_kind(m);
     tell(m);
-    if (!is_word(size)) wide(m, guard, kind, address, size);
+    if (is_of_system(m->code)) system_store(m, guard, kind, address, size);
+    else if (!is_word(size)) wide(m, guard, kind, address, size);
     else call_if(m, guard, "on_store", functions[log2_of(size)], mkIRExprVec_2(what_of(m, kind, log2_of(size)), address));
 }
 

@@ -58,6 +58,7 @@ enum { NR_IO_URING_SETUP = 425 };
 #include "../runtime/changes.h"
 #include "../runtime/naming.h"
 #include "places.h"
+#include "callers.h"
 #include "decode.h"
 #include "vex.h"
 #include "accesses.h"
@@ -180,7 +181,7 @@ static void begin_tool(void) {
     VG_(needs_client_requests)(on_request);
     VG_(needs_syscall_wrapper)(before_call, after_call);
     VG_(track_post_mem_write)(kernel_wrote);
-    VG_(track_die_mem_munmap)(objects_gone);
+    VG_(track_die_mem_munmap)(memory_gone);
     VG_(track_pre_thread_ll_create)(thread_created);
     VG_(track_pre_thread_ll_exit)(thread_ended);
     VG_(track_start_client_code)(client_code_starts);

@@ -40,6 +40,12 @@ static struct object *object_of(Addr address) {
     return new_object(address);
 }
 
+/* Whether code is the C library's, whose stores say less than who called it. */
+static int is_of_system(Addr code) {
+    const struct object *o = object_of(code);
+    return o && o->system;
+}
+
 /* Places that have a number, by address and which access of the instruction it is. */
 struct place {
     struct place *next;
@@ -99,16 +105,4 @@ static void objects_gone(Addr from, SizeT bytes) {
     if (!any) return;
     VG_(HT_destruct)(places, forget_place);
     places = VG_(HT_construct)("coreplane");
-}
-
-/* Who makes a system call: the innermost frame outside of the C library, if there is one. */
-static uint32_t caller_of(ThreadId tid) {
-    enum { FRAMES = 12 };
-    Addr frames[FRAMES];
-    UInt n = VG_(get_StackTrace)(tid, frames, FRAMES, NULL, NULL, 0);
-    for (UInt i = 0; i < n; i++) {
-        const struct object *o = object_of(frames[i]);
-        if (o && !o->system) return location_of(frames[i], 0);
-    }
-    return n ? location_of(frames[0], 0) : 0;
 }
