@@ -128,19 +128,42 @@ impl Scout {
         Some(steps)
     }
 
-    /// From here on only this thread's steps are wanted, without the first so many.
-    pub(super) fn only(&mut self, thread: usize, without: u64) {
+    /// From here on only these threads' steps are wanted, of each without those that it was given.
+    pub(super) fn only(&mut self, threads: &[usize], given: &[u64]) {
         self.wanted.fill(false);
-        self.wanted[thread] = true;
-        let mut left = without as usize;
-        while left > 0 {
-            let Some(record) = self.merge.next() else { break };
+        let mut left = vec![0; given.len()];
+        for thread in threads {
+            self.wanted[*thread] = true;
+            left[*thread] = given[*thread] - self.given_its_wait(*thread, given[*thread]);
+        }
+        let mut all: u64 = left.iter().sum();
+        while all > 0
+            && let Some(record) = self.merge.next()
+        {
             self.read(record);
-            let new = self.ready[thread].len().min(left);
+            let thread = usize::from(record.thread);
+            let new = self.ready[thread].len().min(left[thread] as usize);
             self.ready[thread].drain(..new);
             self.kept_steps -= new;
-            left -= new;
+            let done = new as u64 + self.given_its_wait(thread, left[thread] - new as u64);
+            left[thread] -= done;
+            all -= done;
         }
+    }
+
+    /// 1 where the only step left of those that a thread was given is a wait for another's end: its turn need not have come.
+    fn given_its_wait(&mut self, thread: usize, left: u64) -> u64 {
+        let waits = |next: &Record| next.kind == Kind::Join;
+        if left != 1 || !self.merge.peek(thread).is_some_and(waits) {
+            return 0;
+        }
+        self.joins[thread] = true;
+        1
+    }
+
+    /// The thread of which most steps are kept.
+    pub(super) fn most_kept(&self) -> usize {
+        (0..self.ready.len()).max_by_key(|thread| self.ready[*thread].len()).unwrap_or(0)
     }
 
     /// This thread's steps are wanted no more.
