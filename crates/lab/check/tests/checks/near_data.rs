@@ -71,6 +71,22 @@ fn acknowledged_writes_that_wait_for_the_write_pending_queue_are_survived() {
     }
 }
 
+/// Alone a thread that shares its pool with others ends its epochs as one with a pool of its own does.
+#[test]
+fn one_thread_of_a_shared_pool_has_checkpoints_of_several_transactions() {
+    let mut workload = workload("redis", "checkpoint", "12");
+    workload.set("workload.threads", "1").unwrap();
+    for machine in ["intel", "nearpm-md"] {
+        let found = cut(&Description::preset(machine).unwrap(), &workload, CrashEvery::Persists(7));
+        assert!(found.points > 10 && found.failures.is_empty(), "{machine}: {:?}", found.failures.first());
+    }
+    let log = crash::of_program(&workload, 0).unwrap();
+    let bounds = Bounds { points: 100, images: 16, failures: 1, skip: 0 };
+    let recover = workload.recovery(0).unwrap();
+    let found = crash::search(&log, Persistency::Px86Line, bounds, &mut |m, e| recover(m, e), &mut |_| {});
+    assert!(found.failures.is_empty(), "{:?}", found.failures.first().map(|f| &f.message));
+}
+
 #[test]
 fn at_every_event_of_a_small_run_nothing_committed_is_lost() {
     for mechanism in MECHANISMS {
