@@ -80,6 +80,11 @@ def test_cores_that_spin_do_not_wait_for_a_device_without_power_for_ever(cli: Cl
     assert done.returncode == 1 and "device 0 does not answer: it has no power since 2.000 ns" in done.stderr, done.stderr
 
 
+def test_blocks_that_are_copied_again_are_those_of_the_last_copy(cli: Cli) -> None:
+    for machine, operations, size in [("nearpm-cpu", 9, 1 << 20), ("nearpm-md", 140, 65472)]:
+        cli("run", machine, "copy", *sets(f"workload.operations={operations}", f"workload.block_size={size}"))
+
+
 def test_a_copy_that_no_command_carries_is_refused(cli: Cli) -> None:
     done = cli.run("run", "nearpm-md", "copy", *sets("workload.block_size=131072", "workload.operations=2"))
     assert done.returncode == 1 and "a command carries up to 65535" in done.stderr

@@ -5,6 +5,7 @@ use crate::pm::{self, Mechanism, Place, Pm};
 use crate::sync;
 use crate::workload::{Asked, Multiple, N, Workload, params};
 use protocol::{LogChecksum, NearKind, PM_BASE, Share};
+use std::collections::BTreeMap;
 use units::mix;
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -21,6 +22,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     recover: None,
 };
 
+/// Bytes of blocks, behind which the first comes again.
+const BLOCKS: u64 = 8 << 20;
 /// Distance between source and destination: both are on the same device.
 const AWAY: u64 = 16 << 20;
 
@@ -42,9 +45,11 @@ pub(crate) async fn run(c: Context) {
     let size = c.settings.number("workload.block_size");
     let count = c.share(c.settings.number("workload.operations"));
     let source = base + (8 << 20);
-    // Each block is copied once, so that the core's caches do not hold it.
-    let block = |n: u64| source + n * size % (8 << 20) / 64 * 64;
+    // No block comes again before all others, so that the core's private caches do not hold it.
+    let block = |n: u64| source + n * size % BLOCKS / 64 * 64;
+    let mut newest = BTreeMap::new();
     for n in 0..count {
+        newest.insert(block(n), mix(n));
         c.store(block(n), mix(n)).await;
         c.cpu.write_back_invalidate(block(n)).await;
     }
@@ -63,9 +68,9 @@ pub(crate) async fn run(c: Context) {
         c.cpu.operation_done();
     }
     sync::finish(&c).await;
-    for n in 0..count {
-        let to = block(n) + AWAY;
-        if c.load(to).await != mix(n) {
+    for (from, value) in newest {
+        let to = from + AWAY;
+        if c.load(to).await != value {
             c.cpu.fail(format!("the copy at {to:#x} is not its source"));
         }
     }
