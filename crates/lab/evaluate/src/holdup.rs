@@ -232,6 +232,20 @@ mod tests {
     }
 
     #[test]
+    fn what_near_data_devices_save_of_their_own_is_drained_too() {
+        let mut workload = WorkloadDescription::named("tpcc").unwrap();
+        for (key, value) in [("threads", "8"), ("think_cycles", "0"), ("operations", "40")] {
+            workload.set(&format!("workload.{key}"), value).unwrap();
+        }
+        let lost = |fifo: &str| {
+            let mut machine = Description::preset("nearpm-md").unwrap();
+            machine.set("neardata.fifo", fifo).unwrap();
+            holdup(&machine, &workload, 1).unwrap()[0].lines_lost
+        };
+        assert!(lost("32") > lost("1") + 16, "{} and {}", lost("32"), lost("1"));
+    }
+
+    #[test]
     fn what_waits_behind_write_pending_queues_is_drained_too() {
         let lost = |name: &str, key: &str, value: &str| {
             let (mut machine, mut workload) = (Description::preset(name).unwrap(), workload().unwrap());

@@ -7,7 +7,7 @@ use crate::dispatcher::{Bytes, Dispatcher, Effect, Held, Queued};
 use crate::spec::{DispatcherSpec, Mutant, Sync};
 use crate::table::ENTRY_BYTES;
 use crate::unit::{UnitPhase, UnitState};
-use protocol::{LineWrite, Msg, NearKind};
+use protocol::{LINE_BYTES, LineWrite, Msg, NearKind};
 use units::Time;
 
 /// Bytes of a saved request, in the FIFO or in a register.
@@ -42,6 +42,11 @@ impl Dump {
         (self.fifo.len() + unit_states) * REQUEST_BYTES
             + self.held.len() * HOST_BYTES
             + self.table * ENTRY_BYTES
+    }
+
+    /// The same in lines, begun ones whole.
+    pub fn lines(&self) -> u64 {
+        (self.bytes() as u64).div_ceil(LINE_BYTES)
     }
 
     /// Whether a host write was saved, by its place in the order of arrivals.

@@ -250,9 +250,11 @@ impl Device<Msg> for NearDevice {
 impl Node for NearDevice {
     fn post_crash(&self, view: View, post_crash: &mut PostCrash) {
         self.memory.post_crash(view, post_crash);
-        if view == View::Visible {
-            self.dispatcher
-                .each_held_write(&mut |at, write| post_crash.save(protocol::Depth::Buffer, at, write));
+        match view {
+            View::Visible => self
+                .dispatcher
+                .each_held_write(&mut |at, write| post_crash.save(protocol::Depth::Buffer, at, write)),
+            View::Durable => post_crash.keep(self.dispatcher.power_fail().lines()),
         }
     }
 
