@@ -100,6 +100,15 @@ def test_descriptions_that_do_not_fit_are_refused(cli: Cli) -> None:
     for command, workload in [("run", "hashmap"), ("crash", "redis"), ("run", "copy")]:
         text = cli.refuses(command, "nearpm-md", workload, *sets("workload.threads=55"))
         assert "workload.threads = 55" in text and "54 (neardata.address_table)" in text, (command, text)
+    for machine, bug, mechanism, acts in [
+        ("nearpm-md", "log-not-flushed", "logging", "redo or undo-redo"),
+        ("nearpm-cpu", "frame-kept", "shadow", "where near-data devices have the pool"),
+        ("nearpm-md", "frame-kept", "checkpoint", "workload.mechanism = shadow"),
+        ("nearpm-md", "change-not-added", "redo", "logging, undo-redo, checkpoint or shadow"),
+    ]:
+        for command in ("run", "crash"):
+            text = cli.refuses(command, machine, "btree", *sets(f"workload.bug={bug}", f"workload.mechanism={mechanism}"))
+            assert f"workload.bug = {bug}: does nothing here; it acts with" in text and acts in text, text
     assert "give own or auto" in cli.refuses("run", "intel", "hashmap", *sets("workload.bug=missing-log", "workload.mechanism=redo"))
 
 

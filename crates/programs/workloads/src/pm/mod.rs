@@ -18,20 +18,24 @@
 //!
 //! Sources: PMDK 1.9's undo log; NearPM (EuroSys 2023) §2.1, §6.1 and its artifact for pages and the threshold.
 
+mod bug;
 mod log;
+mod mechanism;
 mod offload;
 mod recover;
 mod redo;
 mod shadow;
 
+pub(crate) use bug::BUGS;
+pub(crate) use mechanism::{AUTO, Mechanism};
 pub(crate) use recover::Recovered;
 
+use self::bug::Bug;
 use crate::context::Context;
 use crate::words::CopiedPages;
 use crate::workload::Asked;
-use params::Setting;
-use params::{FromSetting, Words};
-use protocol::{LOG_BYTES, LogLayout, NearInterface, POOL_HEADER, Settings, Share};
+use params::FromSetting;
+use protocol::{LogLayout, NearInterface, POOL_HEADER, Share};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use units::Dur;
@@ -49,61 +53,6 @@ const ALLOCATOR: u64 = 128;
 const PAGE: u64 = 4096;
 /// Most pages of data.
 const MOST_PAGES: u64 = (POOL_HEADER - PAGE_TABLE) / 8;
-
-/// The word of programs that have a way of their own besides: without that, they log.
-pub(crate) const AUTO: &str = "auto";
-
-/// How a change is made crash consistent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
-pub(crate) enum Mechanism {
-    Logging,
-    Redo,
-    UndoRedo,
-    Checkpoint,
-    Shadow,
-}
-
-impl Mechanism {
-    pub(crate) fn of(settings: &Settings) -> Mechanism {
-        if settings.text("workload.mechanism") == AUTO {
-            return Mechanism::Logging;
-        }
-        settings.read("workload.mechanism")
-    }
-
-    /// Where a redo log begins in a thread's part of a device: behind the undo log, where there are both.
-    fn redo_start(self) -> u64 {
-        if self == Mechanism::UndoRedo { LOG_BYTES / 2 } else { 0 }
-    }
-
-    /// Bytes that the undo log may take there.
-    fn undo_bytes(self) -> u64 {
-        if self == Mechanism::UndoRedo { LOG_BYTES / 2 } else { LOG_BYTES }
-    }
-}
-
-/// A mistake that can be seeded in the library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
-enum Bug {
-    None,
-    /// A redo log's data is not written back.
-    LogNotFlushed,
-    /// Old frames stay in caches that a device does not look into.
-    FrameKept,
-    /// Every eighth range is changed without a log, a checkpoint or a shadow.
-    ChangeNotAdded,
-}
-
-/// The names of the mistakes, for `workload.bug`.
-pub(crate) const BUGS: &[&str] = Bug::WORDS;
-
-impl Bug {
-    fn of(settings: &Settings) -> Bug {
-        // A program's own mistakes are no words of the library's.
-        let word = settings.get("workload.bug").and_then(Setting::as_text);
-        word.and_then(Bug::from_word).unwrap_or(Bug::None)
-    }
-}
 
 /// Where a pool is and who shares it.
 #[derive(Clone, Copy, Debug)]
@@ -188,14 +137,16 @@ struct State {
     waiting: u64,
 }
 
-/// Whether devices know a pool for every thread that has one in them, `place` saying where a thread has it.
+/// Whether devices know a pool for every thread that has one in them, `place` saying where a thread has it, and a mistake that
+/// is asked for does anything there.
 pub(crate) fn fits(asked: &Asked<'_>, place: impl Fn(usize, usize) -> Place) -> Result<(), String> {
-    let Some(near) = asked.near else { return Ok(()) };
     let threads = asked.settings.count("workload.threads");
-    let places = (0..threads).map(|thread| place(thread, threads));
-    if places.filter(|place| near.owns(place.base, place.bytes)).count() <= near.pools {
-        return Ok(());
-    }
+    let in_devices = asked.near.map_or(0, |near| {
+        let places = (0..threads).map(|thread| place(thread, threads));
+        places.filter(|place| near.owns(place.base, place.bytes)).count()
+    });
+    Bug::check(asked.settings, in_devices > 0)?;
+    let Some(near) = asked.near.filter(|near| in_devices > near.pools) else { return Ok(()) };
     let (most, key) = (near.pools, near.pools_key);
     Err(format!(
         "workload.threads = {threads}: each takes an entry of the devices' address mapping table, which has {most} ({key}); give at most {most} threads, or more entries"
