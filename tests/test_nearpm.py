@@ -85,6 +85,12 @@ def test_blocks_that_are_copied_again_are_those_of_the_last_copy(cli: Cli) -> No
         cli("run", machine, "copy", *sets(f"workload.operations={operations}", f"workload.block_size={size}"))
 
 
+def test_no_more_than_the_host_queue_has_entries_is_in_it(cli: Cli) -> None:
+    changes = sets("neardata.host_queue=1", "workload.mechanism=shadow", "workload.operations=100", "workload.threads=4")
+    stats = cli.json("run", "nearpm-md", "btree", *changes)["stats"]
+    assert stats["neardata.host_held"] > 1 and stats["neardata.host_queue.max"] == 1
+
+
 def test_a_copy_that_no_command_carries_is_refused(cli: Cli) -> None:
     done = cli.run("run", "nearpm-md", "copy", *sets("workload.block_size=131072", "workload.operations=2"))
     assert done.returncode == 1 and "a command carries up to 65535" in done.stderr

@@ -201,6 +201,11 @@ impl Dispatcher {
         self.held.len()
     }
 
+    /// Host accesses in the host queue: those that wait there, and writes that keep their place until memory has one for them.
+    pub fn in_host_queue(&self) -> usize {
+        self.kept + self.held.len().min(self.room())
+    }
+
     /// Whether a unit has a step to take.
     pub fn is_busy(&self, unit: usize) -> bool {
         self.unit_states[unit].is_busy()

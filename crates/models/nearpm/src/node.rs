@@ -203,7 +203,7 @@ impl NearDevice {
     fn note(&mut self, out: &mut Out<'_, Msg>) {
         let now = out.now();
         self.stats.fifo.set(now, self.dispatcher.waiting());
-        self.stats.host_queue.set(now, self.dispatcher.held());
+        self.stats.host_queue.set(now, self.dispatcher.in_host_queue());
         self.stats.units.set(now, self.dispatcher.busy());
         let next = self.next.iter().copied().min().unwrap_or(Time::NEVER);
         let at = next.max(self.memory.media_free());

@@ -38,8 +38,7 @@ pub(crate) struct DeviceStats {
     pub(crate) completions: u64,
     /// filling of a device's request FIFO
     pub(crate) fifo: Occupancy,
-    /// number of host accesses that wait in a device
-    #[stat(most = "most host accesses that waited in a device")]
+    /// filling of a device's host queue
     pub(crate) host_queue: Occupancy,
     /// number of a device's units at work
     #[stat(name = "units_busy", most = "most units of a device at work")]
