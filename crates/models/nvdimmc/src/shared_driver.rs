@@ -241,12 +241,18 @@ impl Shared {
         if let Some(driver) = &mut self.driver {
             driver.access(page, op.kind.writes());
         }
-        let line = op.address / 64;
+        if op.kind != OpKind::Prefetch {
+            self.count_visit(core, op.address / 64);
+        }
+        let place = if self.spec.identity { page } else { slot };
+        Place::At(self.slot_address(place) + offset % PAGE_SIZE as u64)
+    }
+
+    /// A core loads or stores a line: what it asks for ahead it comes to later.
+    fn count_visit(&mut self, core: usize, line: u64) {
         let last = std::mem::replace(&mut self.last_lines[core], line);
         self.lines += u64::from(line != last);
         self.visits += u64::from(line / PAGE_LINES != last / PAGE_LINES);
-        let place = if self.spec.identity { page } else { slot };
-        Place::At(self.slot_address(place) + offset % PAGE_SIZE as u64)
     }
 
     /// The access `op` of a core has failed: the program is told, or the machine ends. It was a visit, and found no page.

@@ -59,9 +59,9 @@ pub(crate) struct DeviceStats {
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "nvdimm")]
 pub(crate) struct DriverStats {
-    /// changes of a core from one page of the device to another, and accesses that failed
+    /// changes of a core from one page of the device to another, but for what it asks for ahead, and accesses that failed
     pub(crate) page_visits: u64,
-    /// changes of a core from one line of the device to another, and accesses that failed
+    /// changes of a core from one line of the device to another, but for what it asks for ahead, and accesses that failed
     pub(crate) line_visits: u64,
     /// page faults: the page was in no slot
     #[stat(column = "DIMM faults", explains = "time.kernel")]
@@ -87,8 +87,9 @@ pub(crate) struct HitShares {
 /// What follows from what was counted.
 pub(crate) fn derived(tally: &Tally, _: f64, each: &mut dyn FnMut(&'static str, f64)) {
     if tally.get("nvdimm.faults").is_some() {
-        let share =
-            |visits: f64| if visits > 0.0 { 1.0 - tally.number("nvdimm.faults") / visits } else { 0.0 };
+        // A page that was asked for ahead may have gone again when a core comes to it: two faults, and one visit.
+        let found = |visits: f64| (1.0 - tally.number("nvdimm.faults") / visits).max(0.0);
+        let share = |visits: f64| if visits > 0.0 { found(visits) } else { 0.0 };
         let [page, line] = ["nvdimm.page_visits", "nvdimm.line_visits"].map(|name| share(tally.number(name)));
         HitShares { page, line }.each(each);
     }

@@ -223,6 +223,18 @@ fn what_cannot_be_names_the_key_and_its_bound() {
     assert!(beyond.ends_with("of a device of 1 MiB (nvdimm.capacity_mib)"), "{beyond}");
 }
 
+/// What is asked for ahead is visited when it is read, however many blocks that is.
+#[test]
+fn a_page_that_is_read_is_one_visit_and_64_of_its_lines() {
+    for depth in ["1", "4"] {
+        let sets = [("workload.resident", "false"), ("workload.operations", "20"), ("workload.depth", depth)];
+        let report = ran("nvdimmc-poc", "fio", &sets).unwrap();
+        let counted = ["nvdimm.page_visits", "nvdimm.line_visits", "nvdimm.faults", "nvdimm.hit_share.page"];
+        let wanted = [20.0, 1280.0, 20.0, 0.0].map(Some);
+        assert_eq!(counted.map(|name| report.get(name)), wanted, "depth {depth}");
+    }
+}
+
 #[test]
 fn no_core_runs_over_the_bound_of_the_region_that_it_begins_itself() {
     let few = ("workload.operations", "20");
