@@ -154,7 +154,9 @@ impl Row {
                 (".p999", format!("{meaning} that 99.9 % do not exceed")),
                 (
                     ".p99999",
-                    format!("{meaning} that 99.999 % do not exceed; the longest of fewer than 100,000"),
+                    format!(
+                        "{meaning} that 99.999 % do not exceed; the longest of fewer than 100,000; as all such shares within .8 %"
+                    ),
                 ),
             ];
             let own = |n: usize| self.one(&format!("{name}{}", rows[n].0), &unit("ns"), &rows[n].1, n == 0);
