@@ -57,6 +57,14 @@ def test_one_that_became_slower_ends_with_1_where_that_is_asked(kept: Cli) -> No
     done = kept.run("diff", "intel", "slow", "--slower-than", 2)
     assert done.returncode == 1 and "slower by more than 2 %: queue on intel, seed 1" in done.stderr
     assert kept.run("diff", "slow", "intel", "--slower-than", 2).returncode == 0
+    run = json.loads((kept.folder / "intel/run.json").read_text())
+    (kept.folder / "little.json").write_text(json.dumps(run | {"time_ns": run["time_ns"] * 1.00001}))
+    done = kept.run("diff", "intel", "little.json", "--slower-than", 0.0001)
+    assert done.returncode == 1 and done.stderr.endswith("slower by more than 0.0001 %: queue on intel, seed 1 by 0.001 %\n")
+
+
+def test_a_result_is_printed_where_no_progress_is_wanted(kept: Cli) -> None:
+    assert kept("diff", "intel", "slow", "--quiet") == kept("diff", "intel", "slow")
     assert kept.run("diff", "intel", "slow", "--slower-than", 100000).returncode == 0
 
 

@@ -32,7 +32,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
     }
     if output::is_json(&args.common) {
         output::print_json(&found.to_json());
-    } else if !args.common.quiet {
+    } else {
         print(&found, args);
     }
     slower(&found, args)
@@ -284,11 +284,18 @@ fn slower(found: &Found, args: &DiffArgs) -> Result<(), Failure> {
     let more = |pair: &Pair| 100.0 * (1.0 / pair.speedup() - 1.0);
     let too_slow = found.pairs.iter().filter(|pair| more(pair) > percent);
     let named: Vec<String> =
-        too_slow.map(|pair| format!("{} by {:.1} %", title(&pair.after), more(pair))).collect();
+        too_slow.map(|pair| format!("{} by {} %", title(&pair.after), above(more(pair), percent))).collect();
     if named.is_empty() {
         return Ok(());
     }
     Err(Failure::DoesNotHold(format!("slower by more than {percent} %: {}", named.join("; "))))
+}
+
+/// A number of percent with as many digits as tell it from a smaller one.
+fn above(percent: f64, bound: f64) -> String {
+    let texts = (1..16).map(|digits| format!("{percent:.digits$}"));
+    let mut telling = texts.skip_while(|text| text.parse::<f64>().is_ok_and(|shown| shown <= bound));
+    telling.next().unwrap_or_else(|| percent.to_string())
 }
 
 /// The unit of a statistic; of one that this version does not know, none.
