@@ -100,3 +100,4 @@ def test_an_exploration_without_violation_says_so(cli: Cli) -> None:
     assert "No violation: every state within these bounds was visited" in (cli.folder / "e/report.html").read_text()
     cli("explore", "asap", "--states", 1000, "--out", "few", "--quiet")
     assert "more are left (--states)" in (cli.folder / "few/report.html").read_text()
+    assert cli.json("explore", "optane", "--states", 1000)["states"] == 1000

@@ -121,6 +121,8 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
         steps: 0,
         finals: 0,
         possible: Vec::new(),
+        limit,
+        left: false,
     };
     let (mut level, mut depth, mut complete) = (vec![(0, key, start)], 0, true);
     while !level.is_empty() {
@@ -144,7 +146,7 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
         depth += usize::from(!next.is_empty());
         level = next;
     }
-    search.outcome(depth, complete, None)
+    search.outcome(depth, complete && !search.left, None)
 }
 
 /// Takes the steps that `choices` name from the start of `protocol`, and looks at what holds where they end.
@@ -186,6 +188,10 @@ struct Search<'a, P: Protocol> {
     finals: usize,
     /// Steps that are possible in the state that is looked at; kept for its room.
     possible: Vec<P::Step>,
+    /// Most states.
+    limit: usize,
+    /// Whether there were more.
+    left: bool,
 }
 
 impl<P: Protocol> Search<'_, P> {
@@ -205,7 +211,7 @@ impl<P: Protocol> Search<'_, P> {
         Ok(stuck.then(|| DEADLOCK.to_string()))
     }
 
-    /// Every state after `state`; whether any differs from it.
+    /// Every state after `state`, as far as the limit allows; whether any differs from it.
     fn expand(
         &mut self,
         id: u32,
@@ -224,6 +230,10 @@ impl<P: Protocol> Search<'_, P> {
                 continue;
             }
             moved = true;
+            if self.visits.len() >= self.limit && !self.seen.contains(&key) {
+                self.left = true;
+                continue;
+            }
             self.steps += 1;
             if self.seen.insert(key) {
                 next.push((self.visits.len() as u32, key, after));

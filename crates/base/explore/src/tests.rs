@@ -87,8 +87,15 @@ fn every_state_is_visited_once() {
     // (sent, arrived): 00 10 20 11 21 22; of two in the air either can be the first to arrive.
     assert_eq!((outcome.states, outcome.steps, outcome.depth, outcome.finals), (6, 7, 4, 1));
     assert!(outcome.complete && outcome.violation.is_none());
-    let cut = explore(&RELIABLE, 2);
-    assert!(!cut.complete && cut.violation.is_none());
+}
+
+#[test]
+fn no_more_states_are_visited_than_the_limit_says() {
+    for limit in 1..6 {
+        let cut = explore(&RELIABLE, limit);
+        assert_eq!(cut.states, limit);
+        assert!(!cut.complete && cut.violation.is_none(), "{limit}");
+    }
 }
 
 #[test]

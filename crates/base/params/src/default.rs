@@ -9,7 +9,7 @@ pub const fn fits(kind: &Kind, default: &str) -> bool {
     match *kind {
         Kind::Count { min, max } => within(whole(text), min, max),
         Kind::PowerOfTwo { min, max } => power_of_two(whole(text), min, max),
-        Kind::Multiple { of, max } => match whole(text) {
+        Kind::Multiple { of, max } => match size(text) {
             Some(n) => n > 0 && n <= max && n.is_multiple_of(of),
             None => false,
         },

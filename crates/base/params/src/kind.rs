@@ -9,7 +9,7 @@ pub enum Kind {
     Count { min: u64, max: u64 },
     /// A power of two in a range.
     PowerOfTwo { min: u64, max: u64 },
-    /// A multiple of a number, from that on.
+    /// A size in bytes, a multiple of a number from that on; text with a unit too.
     Multiple { of: u64, max: u64 },
     /// A number with up to three digits after the point, kept in thousandths; so is the range.
     Thousandths { min: u64, max: u64 },
@@ -94,7 +94,9 @@ impl Kind {
         match *self {
             Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
-            Kind::Multiple { of, max } => format!("a multiple of {of} up to {max}"),
+            Kind::Multiple { of, max } => {
+                format!("a multiple of {of} bytes up to {} (65536, \"64 KiB\")", size(max))
+            }
             Kind::Thousandths { min, max } => {
                 format!("a number from {} to {}", min as f64 / 1e3, max as f64 / 1e3)
             }
@@ -115,11 +117,8 @@ impl Kind {
     pub fn unit(&self) -> &'static str {
         match self {
             Kind::Nanoseconds { .. } => "ns",
-            Kind::Bytes { .. } => "B",
-            Kind::Count { .. }
-            | Kind::PowerOfTwo { .. }
-            | Kind::Multiple { .. }
-            | Kind::Thousandths { .. } => "1",
+            Kind::Bytes { .. } | Kind::Multiple { .. } => "B",
+            Kind::Count { .. } | Kind::PowerOfTwo { .. } | Kind::Thousandths { .. } => "1",
             Kind::Choice(_) | Kind::Flag | Kind::Text => "-",
         }
     }
@@ -139,7 +138,7 @@ impl Kind {
                 number(text.parse().ok(), &|n| n.is_power_of_two() && (min..=max).contains(&n))
             }
             Kind::Multiple { of, max } => {
-                number(text.parse().ok(), &|n| n > 0 && n <= max && n.is_multiple_of(of))
+                number(parse_bytes(text).ok(), &|n| n > 0 && n <= max && n.is_multiple_of(of))
             }
             Kind::Thousandths { min, max } => number(thousandths(text), &|n| (min..=max).contains(&n)),
             Kind::Nanoseconds { min_ps, max_ps } => {
@@ -202,6 +201,13 @@ mod tests {
         assert_eq!(ns.read("1 us"), Ok(Setting::Number(1_000_000)));
         assert!(ns.read("2 us").is_err() && ns.read("1 GiB").is_err());
         assert!(Kind::Bytes { min: 64, max: 4096 }.read("100").is_err());
+        let array = Kind::Multiple { of: 4096, max: 1 << 20 };
+        for (text, value) in [("4096", 4096), ("12 KiB", 12 << 10), ("1MiB", 1 << 20)] {
+            assert_eq!(array.read(text), Ok(Setting::Number(value)), "{text}");
+        }
+        for bad in ["0", "6 KiB", "2 MiB", "4096.5", "4096 ns"] {
+            assert!(array.read(bad).unwrap_err().contains("a multiple of 4096 bytes up to 1 MiB"), "{bad}");
+        }
         let ipc = Kind::Thousandths { min: 500, max: 3000 };
         for (text, value) in [("0.5", 500), ("3", 3000), ("1.25", 1250), ("1.001", 1001)] {
             assert_eq!(ipc.read(text), Ok(Setting::Number(value)));

@@ -120,7 +120,7 @@ fn property(param: &Param) -> Value {
         Kind::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Kind::PowerOfTwo { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Kind::Multiple { of, max } => {
-            json!({"type": "integer", "multipleOf": of, "minimum": of, "maximum": max})
+            json!({"type": ["integer", "string"], "multipleOf": of, "minimum": of, "maximum": max})
         }
         Kind::Thousandths { min, max } => {
             json!({"type": "number", "minimum": min as f64 / 1e3, "maximum": max as f64 / 1e3})
