@@ -110,10 +110,12 @@ impl Unpacker {
         if v > 8 || record.kind.has_stamp() || record.kind.has_value() != (v > 0) {
             return Err(TraceError::damaged(cursor.at, "a record that cannot be foretold"));
         }
-        let before = self.sites.at(index_of(record.location)).address;
         (record.value, record.instructions) = (value, (what >> 40) as u32);
-        record.address = before.wrapping_add(unzigzag(step) as u64);
-        self.go_to(&record);
+        // It goes there at once: one look at the site.
+        (self.last, self.location) = (index_of(record.location), record.location);
+        let site = self.sites.at(self.last);
+        site.address = site.address.wrapping_add(unzigzag(step) as u64);
+        record.address = site.address;
         Ok(record)
     }
 

@@ -57,6 +57,8 @@ pub struct Space {
     mapped: BTreeMap<u64, Stretch>,
     /// The operand that awaits the next record, by thread.
     operands: Vec<Option<u64>>,
+    /// Threads that have one.
+    awaiting: usize,
     memory: u32,
     /// The range that was looked up last.
     last: Cell<Known>,
@@ -80,20 +82,32 @@ impl Space {
     /// Nothing is mapped.
     pub fn new() -> Space {
         let (last, other) = (Cell::new(NOWHERE), Cell::new(NOWHERE));
-        Space { mapped: BTreeMap::new(), operands: Vec::new(), memory: MEMORY, last, other }
+        Space { mapped: BTreeMap::new(), operands: Vec::new(), awaiting: 0, memory: MEMORY, last, other }
     }
 
     /// Follows the next record in the order of stamps. Gives the operand that belongs to it.
+    #[inline]
     pub fn follow(&mut self, record: &Record) -> Option<u64> {
+        // Most records map nothing, and have no operand.
+        if self.awaiting == 0 && !matches!(record.kind, Kind::Operand | Kind::Map | Kind::Unmap) {
+            return None;
+        }
+        self.follow_operand(record)
+    }
+
+    #[inline(never)]
+    fn follow_operand(&mut self, record: &Record) -> Option<u64> {
         let thread = record.thread as usize;
         if record.kind == Kind::Operand {
             if thread >= self.operands.len() {
                 self.operands.resize(thread + 1, None);
             }
-            self.operands[thread] = Some(record.value);
+            let before = self.operands[thread].replace(record.value);
+            self.awaiting += usize::from(before.is_none());
             return None;
         }
         let operand = self.operands.get_mut(thread).and_then(Option::take);
+        self.awaiting -= usize::from(operand.is_some());
         self.apply(record, operand);
         operand
     }
