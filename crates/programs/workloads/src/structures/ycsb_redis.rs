@@ -63,7 +63,7 @@ impl State {
     fn offset_of(&self, line: u64) -> u64 {
         let (page, nth) = (line % self.pages, line / self.pages);
         let lines = PAGE_BYTES / 64;
-        page * PAGE_BYTES + (units::mix(page + 1) + nth * 13) % lines * 64
+        page * PAGE_BYTES + (units::mix(page + 1) % lines + nth * 13) % lines * 64
     }
 }
 
