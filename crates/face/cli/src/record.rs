@@ -98,7 +98,7 @@ pub(crate) fn record_once(
     );
     interrupt::keeps(&raw, kept);
     let mut program = route.command(command, &absolute);
-    let begun = Begun::now(&raw);
+    let begun = Begun::now(command);
     let (status, seconds) = output::timed(|| record_run::run(command, &mut program, &route, stdout));
     drop(title);
     let (status, _) = status?;

@@ -37,7 +37,7 @@ pub(crate) fn record_once(
     let folder = recordings::beside(out, "hosts");
     recordings::can_be_made(out)?;
     prepare(folder.path())?;
-    let begun = Begun::now(&folder.path().join("begun"));
+    let begun = Begun::now(command);
     let (status, seconds) = output::timed(|| run(command, folder.path(), stdout));
     let status = status?;
     let shown = progress::busy(common, "reading the recordings");

@@ -44,7 +44,7 @@ pub(crate) fn record_once(
     let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.path().display()));
     std::fs::create_dir_all(folder.path()).map_err(named)?;
     let route = asked.told(command, common)?;
-    let begun = Begun::now(&folder.path().join("begun"));
+    let begun = Begun::now(command);
     let (done, seconds) = output::timed(|| {
         let mut program = route.command_of_each(command, &std::path::absolute(folder.path())?);
         record_run::run(command, &mut program, &route, stdout)
