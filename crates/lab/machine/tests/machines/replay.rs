@@ -137,6 +137,19 @@ fn a_sync_flushes_what_was_changed_and_waits() {
     assert!((50.0 * 20_000.0..51.0 * 22_000.0).contains(&device), "{device}");
 }
 
+#[test]
+fn a_sync_of_some_bytes_makes_their_pages_durable() {
+    let mut w = Writer::new(1 << 20);
+    for page in 0..2 {
+        w.put(0, Kind::Store, FILE + page * 4096 + 64, 7 + page, 4);
+    }
+    // As behind a write of three bytes through a descriptor that was opened with O_DSYNC.
+    w.put(0, Kind::Call, (FILE_SPACE | 1 << FILE_SHIFT) + 300, 3 << 8 | Call::Msync as u64, 20);
+    let run = runs("intel", &w, &[]);
+    let durable = [0, 1].map(|page| run.durable.number(protocol::PM_BASE + page * 4096 + 64, 8));
+    assert_eq!(durable, [7, 0]);
+}
+
 /// Two threads under one lock, the first of them in all its turns before the other in the recording.
 fn contenders(rounds: u64) -> Writer {
     let mut w = Writer::new(1 << 20);

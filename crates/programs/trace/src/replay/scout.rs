@@ -327,9 +327,11 @@ impl Scout {
         let range = match (call.map(Call::syncs), file_of(record.address)) {
             (Some(Syncs::Everything), _) => Some((0, u64::MAX)),
             (Some(Syncs::File), Some((number, _))) => whole(number),
+            // Of whole pages: what else is pending in them goes with it.
             (Some(Syncs::Range), Some((number, offset))) => whole(number).map(|(base, end)| {
-                let first = base.saturating_add(offset);
-                (first.min(end), first.saturating_add(bytes).min(end))
+                let last = offset.saturating_add(bytes).checked_next_multiple_of(PAGE_BYTES);
+                let at = |offset: u64| base.saturating_add(offset).min(end);
+                (at(offset / PAGE_BYTES * PAGE_BYTES), at(last.unwrap_or(u64::MAX)))
             }),
             (Some(Syncs::File | Syncs::Range), None) | (Some(Syncs::Nothing) | None, _) => None,
         };
