@@ -8,11 +8,11 @@
 //! Source: Redis 7.0's dict.c, object.c and networking.c, by what they write; memtier's load; stores of Redis 7.0.15, traced.
 
 use super::classes::Class;
+use super::popularity::Popularity;
 use crate::context::Context;
 use crate::sync;
 use crate::workload::{Count, N, PERCENT, THREAD_MIB, Workload, params};
 use params::{Kind, Plain, Words};
-use units::Random;
 
 /// The parameters of both, which differ in the order of keys.
 macro_rules! load {
@@ -40,30 +40,6 @@ enum Keys {
 }
 
 const KEYS: Kind = Keys::KIND;
-
-/// Keys by how much they are wanted, which lie anywhere among all.
-struct Wanted {
-    /// For each rank the weights up to it.
-    sums: Vec<u64>,
-}
-
-impl Wanted {
-    fn new(keys: u64) -> Wanted {
-        let weight = |rank: u64| (1 << 40) / rank;
-        let sums = (1..=keys).scan(0, |sum, rank| {
-            *sum += weight(rank);
-            Some(*sum)
-        });
-        Wanted { sums: sums.collect() }
-    }
-
-    fn next(&self, random: &mut Random) -> u64 {
-        let all = self.sums.last().copied().unwrap_or(1);
-        let drawn = random.below(all);
-        let rank = self.sums.partition_point(|sum| *sum <= drawn) as u64;
-        units::mix(rank + 1) % self.sums.len() as u64
-    }
-}
 
 pub(crate) const REDIS_RANDOM: Workload = Workload {
     name: "redis-random",
@@ -269,7 +245,7 @@ pub(crate) async fn run(c: Context) {
     let sets = c.settings.number("workload.set_percent") * 10;
     let order: Keys = c.settings.read("workload.pattern");
     let sequential = order == Keys::Sequential;
-    let wanted = (order == Keys::Zipfian).then(|| Wanted::new(keys));
+    let wanted = (order == Keys::Zipfian).then(|| Popularity::by_rank(keys));
     let clients = c.settings.number("workload.clients");
     let think = c.settings.number("workload.think_cycles");
     let mut dict = Dict::new(&c, keys, clients);
@@ -299,21 +275,4 @@ pub(crate) async fn run(c: Context) {
         c.cpu.operation_done();
     }
     sync::finish(&c).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_most_wanted_key_is_asked_for_twice_as_often_as_the_second_and_all_are_keys() {
-        let (wanted, mut random) = (Wanted::new(1000), Random::new(1, 0));
-        let mut counts = vec![0_u64; 1000];
-        (0..100_000).for_each(|_| counts[wanted.next(&mut random) as usize] += 1);
-        let of = |rank: u64| counts[(units::mix(rank) % 1000) as usize];
-        let ratio = of(1) as f64 / of(2) as f64;
-        assert!((1.85..2.15).contains(&ratio), "{ratio}");
-        // One in 7.49 is for the first of a thousand.
-        assert!((13_000..14_000).contains(&of(1)), "{}", of(1));
-    }
 }

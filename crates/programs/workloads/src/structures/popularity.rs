@@ -1,4 +1,5 @@
-//! Which record YCSB asks for: its scrambled zipfian, of ten thousand million items that are hashed onto the records.
+//! Which record is asked for: as YCSB does, by its scrambled zipfian of ten thousand million items that are hashed onto the records, or by
+//! rank alone.
 //!
 //! Source: YCSB's ScrambledZipfianGenerator and ZipfianGenerator.
 
@@ -20,27 +21,41 @@ fn share(rank: u64) -> f64 {
     power * (1.0 + (DOUBLED - 1.0) * beyond) / rank as f64
 }
 
-/// The records of a store by how much they are wanted.
+/// The records of a store by how much they are wanted, which lie anywhere among all.
 pub(super) struct Popularity {
     /// For each rank the shares up to it.
     sums: Vec<u64>,
+    /// Those of all, with what is beyond the ranks.
+    all: u64,
 }
 
 impl Popularity {
-    pub(super) fn new(records: u64) -> Popularity {
+    /// YCSB's.
+    pub(super) fn ycsb(records: u64) -> Popularity {
         let sums = (1..=records).scan(0.0, |sum, rank| {
             *sum += share(rank);
             Some((*sum * ONE) as u64)
         });
-        Popularity { sums: sums.collect() }
+        Popularity { sums: sums.collect(), all: (ALL * ONE) as u64 }
+    }
+
+    /// The n-th most wanted is wanted an n-th as often as the first.
+    pub(super) fn by_rank(records: u64) -> Popularity {
+        let sums = (1..=records).scan(0, |sum, rank| {
+            *sum += (1 << 40) / rank;
+            Some(*sum)
+        });
+        let sums: Vec<u64> = sums.collect();
+        let all = sums.last().copied().unwrap_or(1);
+        Popularity { sums, all }
     }
 
     /// The record that is asked for next.
     pub(super) fn next(&self, random: &mut Random) -> u64 {
         let records = self.sums.len() as u64;
-        let drawn = random.below((ALL * ONE) as u64);
+        let drawn = random.below(self.all);
         let rank = self.sums.partition_point(|sum| *sum <= drawn) as u64;
-        // Items beyond the records are hashed onto all of them.
+        // Items beyond the ranks are hashed onto all records.
         if rank == records { random.below(records) } else { mix(rank + 1) % records }
     }
 }
@@ -59,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_lies_beyond_the_records_is_spread_over_all() {
-        let popularity = Popularity::new(1000);
+        let popularity = Popularity::ycsb(1000);
         let mut random = Random::new(1, 0);
         let mut counts = vec![0u64; 1000];
         for _ in 0..200_000 {
@@ -69,5 +84,17 @@ mod tests {
         let most = mix(1) as usize % 1000;
         assert!((7_000..9_000).contains(&counts[most]), "{}", counts[most]);
         assert!(counts.iter().all(|count| *count > 90));
+    }
+
+    #[test]
+    fn the_most_wanted_key_is_asked_for_twice_as_often_as_the_second_and_all_are_keys() {
+        let (wanted, mut random) = (Popularity::by_rank(1000), Random::new(1, 0));
+        let mut counts = vec![0_u64; 1000];
+        (0..100_000).for_each(|_| counts[wanted.next(&mut random) as usize] += 1);
+        let of = |rank: u64| counts[(mix(rank) % 1000) as usize];
+        let ratio = of(1) as f64 / of(2) as f64;
+        assert!((1.85..2.15).contains(&ratio), "{ratio}");
+        // One in 7.49 is for the first of a thousand.
+        assert!((13_000..14_000).contains(&of(1)), "{}", of(1));
     }
 }

@@ -276,7 +276,7 @@ impl Store {
 
 async fn run(c: Context) {
     let keys = c.share(c.settings.number("workload.keys")).max(1);
-    let popularity = Popularity::new(keys);
+    let popularity = Popularity::ycsb(keys);
     let mut store = Store::new(&c, keys);
     let mut random = c.random();
     for key in 0..keys {
