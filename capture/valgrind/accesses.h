@@ -98,6 +98,8 @@ static void on_wide(uint64_t what, uint64_t address, uint64_t size) {
     pieces(self, kind_of(what), address, size, (uint32_t)what);
 }
 
+static int is_word(unsigned size) { return size <= 8 && (size & (size - 1)) == 0; }
+
 /* A store by the C library: of one to a file the place is its caller's. */
 static void on_system_store(uint64_t what, uint64_t address, uint64_t size) {
     uint64_t value;
@@ -105,7 +107,7 @@ static void on_system_store(uint64_t what, uint64_t address, uint64_t size) {
         uint32_t caller = storing_caller();
         if (caller) what = what >> 32 << 32 | caller;
     }
-    if (size > 8 || size & (size - 1)) {
+    if (!is_word((unsigned)size)) {
         on_wide(what, address, size);
         return;
     }

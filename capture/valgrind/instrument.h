@@ -39,7 +39,6 @@ static void tell(struct maker *m) {
 static enum kind store_kind(const struct maker *m) { return m->non_temporal ? STORE_NT : STORE; }
 
 static unsigned log2_of(unsigned size) { return (unsigned)__builtin_ctz(size); }
-static int is_word(unsigned size) { return size <= 8 && (size & (size - 1)) == 0; }
 
 static void wide(struct maker *m, IRExpr *guard, enum kind kind, IRExpr *address, unsigned size) {
     tell(m);
