@@ -134,7 +134,8 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
                 watch::parts(id.into(), search.visits.len() as u64);
                 watch::steps(search.visits.len() as u64);
             }
-            let room = search.visits.len() < limit;
+            // At the limit it is still to be seen whether there is a state more.
+            let room = search.visits.len() < limit || !search.left;
             match search.visit(found, room, &mut next) {
                 Ok(None) => complete &= room,
                 Ok(Some(message)) => return search.outcome(depth, complete, Some((id, message))),

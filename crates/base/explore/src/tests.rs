@@ -99,6 +99,12 @@ fn no_more_states_are_visited_than_the_limit_says() {
 }
 
 #[test]
+fn a_limit_of_as_many_states_as_there_are_leaves_none() {
+    let outcome = explore(&RELIABLE, 6);
+    assert_eq!((outcome.states, outcome.steps, outcome.complete), (6, 7, true));
+}
+
+#[test]
 fn a_doubled_message_is_found_by_the_shortest_way_and_replays() {
     let outcome = explore(&Adding { duplicates: 1, ..RELIABLE }, 100);
     let violation = outcome.violation.unwrap();
