@@ -103,6 +103,7 @@ def test_the_smallest_region_and_the_shortest_run_measure_what_others_do(cli: Cl
         (("run", "cmmh", "queue", "--set", "memory.cxl.lanes=12"), "1, 2, 4, 8, 16"),
         (("run", "asap-rp", "queue", "--set", "memory.kind=ddr4"), "memory.pm.media = ddr4"),
         (("run", "cascade-lake", "queue", "--set", "memory.refresh.trfc_ns=100"), "need at least"),
+        (("run", "nvdimmc-poc", "queue", "--set", "memory.ddr.mapping=skylake-sp-fine"), "give groups-below, groups-above or skylake-sp"),
         (("run", "asap-rp", "queue", "--set", "memory.kind=ddr5"), "memory.pm.media = ddr5"),
         (("crash", "intel", "queue", "--set", "memory.kind=ddr5"), "DRAM forgets"),
         (("run", "intel", "queue", "--set", "memory.kind=ddr5", "--set", "memory.ddr.ranks=4"), "takes 1 or 2"),

@@ -9,7 +9,7 @@ use crate::{
 use ::plug::{Around, CacheView, Companion, MemoryDevice, MemoryKind, MemoryParts, Place, System};
 use explore::Harness;
 use memory::ddr4::params::{channel, refreshed};
-use memory::ddr4::{LINES_PER_ROW, Spec};
+use memory::ddr4::{GroupBits, LINES_PER_ROW, Spec};
 use memory::nand;
 use params::StatisticInfo;
 use protocol::{
@@ -230,6 +230,9 @@ fn fits(s: &Settings) -> Result<(), String> {
 
 fn bus(s: &Settings) -> Result<BusSpec, String> {
     let dram = Spec { queue: s.count("ordering.write_pending_queue").min(64), ..channel(s)? };
+    if dram.groups == GroupBits::SkylakeFine {
+        return Err("memory.ddr.mapping = skylake-sp-fine: an NVDIMM's device moves pages a row at a time; give groups-below, groups-above or skylake-sp".into());
+    }
     let host = refreshed(s, &dram)?;
     window_fits(s, &dram, &host)?;
     let late = dram.clocks(s.dur("nvdimm.device.detector_late_ns"));

@@ -1,6 +1,6 @@
-//! The commands on a channel's command bus, and where a line lies.
+//! The commands on a channel's command bus.
 
-use super::spec::{BANKS, GROUPS, GroupBits, Spec};
+use super::spec::{BANKS, GROUPS};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,48 +44,10 @@ pub struct Command {
     pub kind: Kind,
     /// The rank.
     pub rank: u8,
-    /// The bank in its rank: see [`Place::bank`]. For [`Kind::PrechargeSame`] and [`Kind::RefreshSame`] that of the first group.
+    /// The bank in its rank: see [`super::Place::bank`]. For [`Kind::PrechargeSame`] and [`Kind::RefreshSame`] that of the first group.
     pub bank: u8,
     /// The row, for [`Kind::Activate`].
     pub row: u32,
-}
-
-/// Where a line lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The rank.
-    pub rank: u8,
-    /// The bank in its rank: the low two bits name the bank group, and bit 4 the groups beyond the fourth.
-    pub bank: u8,
-    /// The row.
-    pub row: u32,
-    /// The line in the row.
-    pub column: u8,
-}
-
-impl Place {
-    /// The place of line number `line` of the channel. From the low bits up: column, rank, bank, row (RoBaRaCoCh), with
-    /// the bank group where [`Spec::groups`] has it.
-    pub fn of(line: u64, spec: &Spec) -> Place {
-        // Every divisor is a power of two.
-        let take = |rest: &mut u64, of: u64| {
-            let part = *rest & (of - 1);
-            *rest >>= of.trailing_zeros();
-            part
-        };
-        let (groups, mut rest) = ((GROUPS * spec.sets) as u64, line);
-        let lowest = if spec.groups == GroupBits::Lines { take(&mut rest, groups) } else { 0 };
-        let column = take(&mut rest, spec.lines_per_row);
-        let rank = take(&mut rest, spec.ranks as u64);
-        let above_rows = if spec.groups == GroupBits::Rows { take(&mut rest, groups) } else { 0 };
-        let bank = take(&mut rest, (BANKS / GROUPS) as u64);
-        let row = take(&mut rest, spec.rows);
-        let highest = if spec.groups == GroupBits::Top { rest & (groups - 1) } else { 0 };
-        let group = lowest | above_rows | highest;
-        let (set, lane) = (group / GROUPS as u64, group % GROUPS as u64);
-        let bank = set * BANKS as u64 + bank * GROUPS as u64 + lane;
-        Place { rank: rank as u8, bank: bank as u8, row: row as u32, column: column as u8 }
-    }
 }
 
 /// The bank group of a bank, among the four of its set.

@@ -29,15 +29,17 @@ mod legality;
 mod media;
 mod needs;
 pub mod params;
+mod place;
 mod queue;
 mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Command, Kind, Place};
+pub use command::{Command, Kind};
 pub use legality::{Legality, Violation};
 pub(crate) use media::ChannelStats;
 pub use media::{Ddr4, Interleave};
+pub use place::Place;
 pub(crate) use spec::GROUPS;
 pub use spec::{BANKS, BURST, GroupBits, LINES_PER_ROW, Spec};
 

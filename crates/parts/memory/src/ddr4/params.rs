@@ -38,6 +38,12 @@ pub enum Mapping {
     GroupsBelow,
     /// The highest: what is near is in one group, and column commands are tCCD_L apart.
     GroupsAbove,
+    /// As controllers of Skylake-SP and Cascade Lake have it with open pages.
+    #[word = "skylake-sp"]
+    SkylakeSp,
+    /// The same with fine-grained banks.
+    #[word = "skylake-sp-fine"]
+    SkylakeSpFine,
 }
 
 /// The channel.
@@ -51,10 +57,11 @@ pub struct DdrParameters {
     #[param(default = "8", source = "paper: NVDIMM-C §III-B")]
     pub density_gbit: Density,
     /// where an address has its bank group: groups-below, neighbouring rows are in different groups; groups-above, what is
-    /// near is in one, and a stream gets 80 % of the pins
+    /// near is in one, and a stream gets 80 % of the pins; skylake-sp, as servers of Skylake and Cascade Lake have it with
+    /// open pages, each bit of group and bank XOR one of the row's; skylake-sp-fine, neighbouring lines in two groups besides
     #[param(
         default = "groups-below",
-        source = "open groups-below|groups-above: hosts interleave groups; which bits name them is not published"
+        source = "open groups-below|groups-above: hosts interleave groups; which bits name them is published of few (Linux, drivers/edac)"
     )]
     pub mapping: Mapping,
 }
@@ -144,6 +151,8 @@ pub fn channel(s: &Settings) -> Result<Spec, String> {
         groups: match ddr.mapping {
             Mapping::GroupsBelow => GroupBits::Rows,
             Mapping::GroupsAbove => GroupBits::Top,
+            Mapping::SkylakeSp => GroupBits::Skylake,
+            Mapping::SkylakeSpFine => GroupBits::SkylakeFine,
         },
         ..spec
     })

@@ -1,6 +1,6 @@
 //! Requests of one direction, by bank, oldest first.
 
-use super::command::Place;
+use super::place::Place;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {

@@ -11,6 +11,11 @@ pub enum GroupBits {
     Rows,
     /// The highest: what is near is in one group.
     Top,
+    /// As controllers of Skylake-SP and Cascade Lake have it with open pages: bits above a row's lines, and of banks too, each XOR one
+    /// of the row's.
+    Skylake,
+    /// The same with what they call fine-grained banks: neighbouring lines are in two groups.
+    SkylakeFine,
 }
 
 /// Timing in memory clocks (tCK), named as in JESD79-4; shape of one channel of 64 data bits, or of a sub-channel of DDR5.
