@@ -172,6 +172,47 @@ def test_code_behind_the_last_function_of_a_stripped_library_has_no_function(bin
     assert any(place.startswith("libcalled.so+0x") for place in written), written
 
 
+APART = """
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define APART __attribute__((section("text_apart"), noinline))
+#ifdef LIBRARY
+APART void writes(int fd) { if (pwrite(fd, "0123456789", 10, 0) != 10) _exit(1); __asm__ volatile(""); }
+APART void stores(volatile char *p) { *p = 'x'; __asm__ volatile(""); }
+#else
+void writes(int fd);
+void stores(volatile char *p);
+int main() {
+    int fd = open("a.pm", O_RDWR | O_CREAT, 0644);
+    if (ftruncate(fd, 4096)) return 1;
+    writes(fd);
+    stores(mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    return 0;
+}
+#endif
+"""
+
+
+def test_code_of_a_section_of_its_own_has_its_name(binary: Cli) -> None:
+    (binary.folder / "apart.c").write_text(APART)
+    compile_c(binary, "libapart.so", "-fPIC", "-shared", "-DLIBRARY", source=binary.folder / "apart.c")
+    compile_c(binary, "main", "-L.", "-lapart", "-Wl,-rpath,.", source=binary.folder / "apart.c")
+    info(binary, "./main")
+    records = binary.json("trace", "head", "t.cpt", "-n", 9000)
+    places = {kind: {r["location"] for r in records if r["kind"] == kind} for kind in ("written", "store")}
+    assert places == {"written": {"libapart.so writes"}, "store": {"libapart.so stores"}}, places
+
+
+@pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")
+def test_who_has_libpmem_sync_pages_hears_what_does_not_show(binary: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_c(binary, "pmemobj", "-lpmemobj")
+    assert "PMEM_IS_PMEM_FORCE" not in str(info(binary, "./pmemobj", "o.pm")["notes"])
+    monkeypatch.delenv("PMEM_IS_PMEM_FORCE")
+    notes = info(binary, "./pmemobj", "p.pm")["notes"]
+    assert [note for note in notes if "a flush or drain that is missing does not show" in note], notes
+
+
 @pytest.mark.skipif(not Path("/usr/include/libpmemobj.h").exists(), reason="libpmemobj is not installed")
 def test_stores_of_the_distributions_libpmemobj_are_seen(binary: Cli) -> None:
     compile_c(binary, "pmemobj", "-lpmemobj")

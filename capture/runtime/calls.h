@@ -148,14 +148,6 @@ INSTEAD int sync_file_range(int fd, off64_t at, off64_t bytes, unsigned flags) {
     return failed;
 }
 
-/* Said once: what the program forgot to flush or to drain is made durable with the page that it is in. */
-static void msync_in_library(void) {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    if (getenv("PMEM_IS_PMEM_FORCE") || getenv("PMEM2_FORCE_GRANULARITY") || atomic_flag_test_and_set(&said)) return;
-    write_text("note", "libpmem makes stores durable by msync, as it does for files that are not in persistent memory, and msync takes whole pages: "
-               "a flush or drain that is missing does not show. PMEM_IS_PMEM_FORCE=1 (libpmem2: PMEM2_FORCE_GRANULARITY=cache_line) has it flush lines");
-}
-
 LIBRARY(msync)
 INSTEAD int msync(void *address, size_t bytes, int flags) {
     struct buffer *b = begin();

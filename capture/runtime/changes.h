@@ -212,6 +212,14 @@ static void after_syncfs(struct buffer *b, const struct file_system *s, uint32_t
         if (is_in_system(s, &files[n])) record_call(b, CALL_FSYNC, file_address(&files[n], 0), WHOLE, location, s->stamp + ++told);
 }
 
+/* Said once: what the program forgot to flush or to drain is made durable with the page that it is in. */
+static void msync_in_library(void) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (getenv("PMEM_IS_PMEM_FORCE") || getenv("PMEM2_FORCE_GRANULARITY") || atomic_flag_test_and_set(&said)) return;
+    write_text("note", "libpmem makes stores durable by msync, as it does for files that are not in persistent memory, and msync takes whole pages: "
+               "a flush or drain that is missing does not show. PMEM_IS_PMEM_FORCE=1 (libpmem2: PMEM2_FORCE_GRANULARITY=cache_line) has it flush lines");
+}
+
 /* One call for each piece of a file in the range. */
 static void synced_range(struct buffer *b, uint64_t address, uint64_t bytes, enum call call, uint32_t location, uint32_t stamp) {
     for (uint32_t i = 0; i < mapping_count; i++) {

@@ -40,12 +40,24 @@ static UInt linked_frames(ThreadId tid, Addr *frames, UInt most) {
     return n;
 }
 
-/* Who makes a system call. */
-static uint32_t caller_of(ThreadId tid) {
+/* Where a system call is made, in code that says what for; 0 where there is none. */
+static Addr calling(ThreadId tid) {
     Addr frames[MOST_FRAMES];
     UInt n = VG_(get_StackTrace)(tid, frames, MOST_FRAMES, NULL, NULL, 0);
     if (n == 1 && passes_on(frames[0])) n += linked_frames(tid, frames + 1, MOST_FRAMES - 1);
-    return n ? location_of(frames[telling(frames, n)], 0) : 0;
+    return n ? frames[telling(frames, n)] : 0;
+}
+
+/* Who makes a system call. */
+static uint32_t caller_of(ThreadId tid) {
+    Addr caller = calling(tid);
+    return caller ? location_of(caller, 0) : 0;
+}
+
+/* Whether a library for persistent memory makes it. */
+static int is_called_by_pmem(ThreadId tid) {
+    const struct object *o = object_of(calling(tid));
+    return o && o->pmem;
 }
 
 /* The stack that was walked last: while its frames return to where they did then, it is the same. */

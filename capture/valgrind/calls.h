@@ -118,7 +118,11 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     case __NR_fallocate: before_allocate(&c->allocation, (int)a[0], (int)a[1], a[2], a[3], c->location); break;
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
     case __NR_fsync: case __NR_fdatasync: before_sync(b, c, (int)a[0]); break;
-    case __NR_sync: case __NR_msync: c->stamp = next_stamp(); break;
+    case __NR_msync:
+        if (is_called_by_pmem(tid)) msync_in_library();
+        c->stamp = next_stamp();
+        break;
+    case __NR_sync: c->stamp = next_stamp(); break;
     case __NR_syncfs:
         c->system = (struct file_system){0};
         before_syncfs(b, &c->system, (int)a[0]);

@@ -10,25 +10,53 @@ static struct object {
     const HChar *path;
     /* Of the C library, the loader or ours (words.c): who called it says more. */
     int system;
+    /* Of the libraries for persistent memory. */
+    int pmem;
 } objects[MOST_OBJECTS];
 static unsigned object_count;
 
-static int is_system(const HChar *soname) {
-    static const HChar *const names[] = {"libc.so", "ld-linux", "libpthread.so", "vgpreload", NULL};
-    for (const HChar *const *name = names; soname && *name; name++)
-        if (VG_(strncmp)(soname, *name, VG_(strlen)(*name)) == 0) return 1;
+static int begins_with_one_of(const HChar *text, const HChar *const *names) {
+    for (; text && *names; names++)
+        if (VG_(strncmp)(text, *names, VG_(strlen)(*names)) == 0) return 1;
     return 0;
 }
 
+static int is_system(const HChar *soname) {
+    static const HChar *const names[] = {"libc.so", "ld-linux", "libpthread.so", "vgpreload", NULL};
+    return begins_with_one_of(soname, names);
+}
+
+static int is_pmem(const HChar *soname) {
+    static const HChar *const names[] = {"libpmem.so", "libpmem2.so", NULL};
+    return begins_with_one_of(soname, names);
+}
+
+/* What Valgrind knows of a file by its name. */
+static const DebugInfo *info_of_file(const HChar *path) {
+    const DebugInfo *info = NULL;
+    while (path && (info = VG_(next_DebugInfo)(info)))
+        if (VG_(strcmp)(VG_(DebugInfo_get_filename)(info), path) == 0) return info;
+    return NULL;
+}
+
+/* The object of an address, from end to end of .text; of code elsewhere, as in a section that the program has named, all that is mapped
+ * with it. */
 static struct object *new_object(Addr address) {
-    DebugInfo *info = VG_(find_DebugInfo)(VG_(current_DiEpoch)(), address);
+    const DebugInfo *info = VG_(find_DebugInfo)(VG_(current_DiEpoch)(), address);
+    Addr from = info ? VG_(DebugInfo_get_text_avma)(info) : 0;
+    SizeT bytes = info ? VG_(DebugInfo_get_text_size)(info) : 0;
+    if (address - from >= bytes) {
+        const NSegment *mapped = VG_(am_find_nsegment)(address);
+        if (!mapped || !mapped->hasX) return NULL;
+        info = info_of_file(VG_(am_get_filename)(mapped));
+        from = mapped->start;
+        bytes = mapped->end - from + 1;
+    }
     if (!info || object_count == MOST_OBJECTS) return NULL;
-    Addr from = VG_(DebugInfo_get_text_avma)(info);
-    SizeT bytes = VG_(DebugInfo_get_text_size)(info);
-    if (address - from >= bytes) return NULL;
     struct object *o = &objects[object_count++];
     const HChar *path = VG_(strdup)("coreplane", VG_(DebugInfo_get_filename)(info));
-    *o = (struct object){from, from + bytes, VG_(DebugInfo_get_text_bias)(info), path, is_system(VG_(DebugInfo_get_soname)(info))};
+    const HChar *soname = VG_(DebugInfo_get_soname)(info);
+    *o = (struct object){from, from + bytes, VG_(DebugInfo_get_text_bias)(info), path, is_system(soname), is_pmem(soname)};
     return o;
 }
 
