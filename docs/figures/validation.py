@@ -140,7 +140,7 @@ def cmmh() -> tuple[Any, Rows]:
         rows += pair(f"load, {point}", measured["chase-16-gib-4-threads", point] / 1e3, chase[f"operation.time.{point.replace('.', '')}"] / 1e3, ("measured", "simulated"))
     local = {"memory__kind": "ddr4", "memory__link": "direct", "memory__controllers": 4}
     for store, keys in (("redis-10m", 9_766), ("redis-30m", 29_297)):
-        there, here = (run("cmmh", "redis-ycsb", workload__keys=keys, workload__warm=20_000, **more)["stats"] for more in ({}, local))
+        there, here = (run("cmmh", "redis-ycsb", workload__keys=keys, workload__warm=0, workload__operations=keys, **more)["stats"] for more in ({}, local))
         for point in ("p50", "p90", "p99"):
             added = (there[f"operation.time.{point}"] - here[f"operation.time.{point}"]) / 1e3
             rows += pair(f"{store}, {point}", measured[store, point], measured[store, f"local-{point}"] + added, ("measured", "simulated"))

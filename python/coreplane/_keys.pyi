@@ -16,6 +16,7 @@ class Cmmh(TypedDict, total=False):
     tag_ns: float | str
     tag_pages: int
     ways: int
+    write_back: Literal["buffered", "first"]
     write_buffer_pages: int
 
 class Cpu(TypedDict, total=False):
@@ -92,7 +93,7 @@ class MemoryDdr(TypedDict, total=False):
     acknowledge_ns: float | str
     controller_ns: float | str
     density_gbit: Literal["4", "8", "16"]
-    mapping: Literal["groups-below", "groups-above"]
+    mapping: Literal["groups-below", "groups-above", "skylake-sp", "skylake-sp-fine"]
     queue: int
     ranks: int
     speed: Literal["1600", "2400", "2933"]

@@ -3,6 +3,7 @@
 use crate::cache::{Cache, Evicted};
 use crate::channels::Channels;
 use crate::pages::{Asked, Pages};
+use crate::params::WriteBack;
 use crate::power::PowerSpec;
 use crate::stats::DeviceStats;
 use crate::tags::Tags;
@@ -47,6 +48,8 @@ pub struct CmmhSpec {
     pub fills: usize,
     /// From a miss to its request of the NAND.
     pub firmware: Dur,
+    /// When a changed page that makes room goes to the NAND.
+    pub write_back: WriteBack,
     /// Pages on their way to the NAND at once.
     pub write_buffer: usize,
     /// What happens when the power fails.
@@ -219,13 +222,30 @@ impl Cmmh {
     /// What has to leave a slot goes to the NAND, if it was changed; gives when the next can be asked for.
     fn write_back(&mut self, now: Time, evicted: Option<Evicted>) -> Time {
         let Some((page, bytes)) = evicted.and_then(|e| Some((e.page, e.changed?))) else { return now };
-        self.programs.retain(|done| *done > now);
-        let mut begins = now;
-        if self.programs.len() >= self.spec.write_buffer {
-            let first = (0..self.programs.len()).min_by_key(|index| self.programs[*index]);
-            begins = first.map_or(now, |index| self.programs.swap_remove(index));
-        }
         self.stats.writebacks += 1;
+        match self.spec.write_back {
+            WriteBack::First => self.program(now, page, &bytes),
+            WriteBack::Buffered => {
+                let begins = self.buffered_at(now);
+                let done = self.program(begins, page, &bytes);
+                self.programs.push(done);
+                begins
+            }
+        }
+    }
+
+    /// When the write buffer has room.
+    fn buffered_at(&mut self, now: Time) -> Time {
+        self.programs.retain(|done| *done > now);
+        if self.programs.len() < self.spec.write_buffer {
+            return now;
+        }
+        let first = (0..self.programs.len()).min_by_key(|index| self.programs[*index]);
+        first.map_or(now, |index| self.programs.swap_remove(index))
+    }
+
+    /// Brings a page to the NAND; gives when it is there.
+    fn program(&mut self, begins: Time, page: u32, bytes: &SharedPage) -> Time {
         if self.ftl.place(page).is_none() {
             self.written.push(page);
         }
@@ -233,8 +253,7 @@ impl Cmmh {
         if let Err(error) = self.ftl.write(page, &bytes[..]) {
             self.fails(page, error);
         }
-        self.programs.push(self.ftl.flash().done());
-        begins
+        self.ftl.flash().done()
     }
 
     /// A page's bytes, and when they are there. Of one that was never written the device does not know that.

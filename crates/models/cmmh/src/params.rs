@@ -1,7 +1,16 @@
 //! Parameters of the device.
 
 use memory::Replacement;
-use params::{Dur, Parameters, ns};
+use params::{Dur, Parameters, Words, ns};
+
+/// When a slot's changed page goes to the NAND, which has to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
+pub enum WriteBack {
+    /// It is on its way in a buffer while the other page comes.
+    Buffered,
+    /// It is on the NAND before the other page is asked for.
+    First,
+}
 
 /// A device whose DRAM caches NAND.
 #[derive(Clone, Debug, Parameters)]
@@ -44,8 +53,21 @@ pub(crate) struct CmmhParameters {
     /// time from a miss to its request of the NAND
     #[param(default = "1000", source = "open 500..2000: not published, half to twice", range = ns::NS)]
     pub(crate) firmware_ns: Dur,
+    /// a changed page that has to make room: buffered, it is on its way to the NAND while the other page comes; first, it is there before
+    /// the other page is asked for
+    #[param(
+        default = "buffered",
+        source = "open buffered|first: not published; which one a request of Redis waits for: docs/models/cmmh.md"
+    )]
+    pub(crate) write_back: WriteBack,
     /// pages on their way to the NAND at once
-    #[param(default = "64", source = "open 16..256: not published", min = 1, max = 4096)]
+    #[param(
+        acts = "cmmh.write_back=buffered",
+        default = "64",
+        source = "open 16..256: not published",
+        min = 1,
+        max = 4096
+    )]
     pub(crate) write_buffer_pages: usize,
     /// energy that brings changed pages to the NAND after a power failure, in microjoules
     #[param(

@@ -106,6 +106,7 @@ impl MemoryKind for DramBeforeNand {
             acknowledge: s.dur("memory.ddr.acknowledge_ns"),
             fills: own.fills,
             firmware: own.firmware_ns,
+            write_back: own.write_back,
             write_buffer: own.write_buffer_pages,
             power: PowerSpec {
                 saved_pages: own.battery_uj / own.dump_page_uj,

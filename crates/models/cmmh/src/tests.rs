@@ -1,3 +1,4 @@
+use crate::params::WriteBack;
 use crate::power::PowerSpec;
 use crate::tags::Tags;
 use crate::{Cmmh, CmmhSpec};
@@ -27,6 +28,7 @@ fn spec() -> CmmhSpec {
         acknowledge: Dur::ns(20),
         fills: 2,
         firmware: Dur::ns(1000),
+        write_back: WriteBack::Buffered,
         write_buffer: 4,
         power: PowerSpec { saved_pages: 1 << 20, page_nj: PAGE_NJ },
     }
@@ -177,6 +179,28 @@ fn what_was_written_comes_back_from_dram_and_from_the_nand() {
     for (n, value) in (0..).zip(&wanted) {
         assert_eq!(durable.read(line(n / 64, n % 64)), [*value; 64]);
     }
+}
+
+/// A changed page that makes room: on its way beside the page that comes, or on the NAND before that is asked for.
+#[test]
+fn a_changed_page_that_makes_room_is_waited_for_where_it_goes_first() {
+    // Its DRAM's clock is what times differ by besides.
+    let clock = Dur::ns(1);
+    let miss_behind_changed = |write_back| {
+        let mut bench = Bench::new(CmmhSpec { slots: 1, ways: 1, write_back, ..spec() });
+        let clean = [0, 1].map(|page| bench.time(at(1000 * (page + 1)), Msg::Read { line: line(page, 0) }));
+        assert!(clean[0] <= clean[1] + clock && clean[1] <= clean[0] + clock, "one that was not is let go");
+        bench.send(at(4000), write(line(1, 0), 1));
+        bench.run();
+        let took = bench.time(at(5000), Msg::Read { line: line(2, 0) });
+        assert_eq!(bench.read(at(6000), line(1, 0)), [1; 64]);
+        took + clock - clean[0]
+    };
+    // A page's way to its die and its program.
+    let first = miss_behind_changed(WriteBack::First);
+    assert!(first >= Dur::ns(105_000) && first <= Dur::ns(105_000) + clock * 2, "{first:?}");
+    let buffered = miss_behind_changed(WriteBack::Buffered);
+    assert!(buffered <= Dur::ns(5_000) + clock * 2, "{buffered:?}");
 }
 
 /// A set has no more slots than it may have, and no slot is in none.
