@@ -3,7 +3,7 @@
 use super::fixed::{Check, Failing, fixed};
 use super::in_flight::Tracker;
 use super::log::Log;
-use super::small::smaller;
+use super::small::{MadeSmall, smaller};
 use super::unit::Unit;
 use super::why::{Explanation, explain};
 use protocol::Persistency;
@@ -98,7 +98,7 @@ pub fn search(
 }
 
 /// What one point gave: images, whether some were left out, and a failing one made small.
-type AtPoint = (usize, bool, Option<(BTreeMap<Unit, usize>, String)>);
+type AtPoint = (usize, bool, Option<MadeSmall>);
 
 fn over_points(
     log: &Log,
@@ -127,12 +127,13 @@ fn over_points(
         found.images += images;
         found.bounded_points += usize::from(bounded);
         found.grouped_points += usize::from(tracker.is_grouped());
-        let Some((choice, message)) = failing else { continue };
+        let Some(small) = failing else { continue };
         found.failing_points += 1;
-        let mut why = explain(log, tracker, model, &choice);
+        let mut why = explain(log, tracker, model, &small);
         if found.failures.iter().all(|f| f.why.key() != why.key()) {
             why.tell(log, tracker, model);
-            found.failures.push(Failure { point, acknowledged: tracker.last_mark(), message, why });
+            let (message, acknowledged) = (small.message, tracker.last_mark());
+            found.failures.push(Failure { point, acknowledged, message, why });
             if found.failures.len() >= bounds.failures {
                 break;
             }

@@ -587,6 +587,12 @@ impl<'a> Tracker<'a> {
         if unit == METADATA { self.changes.len() } else { self.stores(unit).len() }
     }
 
+    /// Whether what is in flight of a unit does not stand at one place of the program; changes of files are told apart by more.
+    pub(super) fn are_several(&self, unit: Unit) -> bool {
+        let other = |pair: &[InFlight]| pair[0].store.site != pair[1].store.site;
+        unit == METADATA || self.stores(unit).windows(2).any(other)
+    }
+
     /// Stores in flight of a unit.
     pub(super) fn stores(&self, unit: Unit) -> &[InFlight] {
         self.in_flight.get(&unit).map_or(&[], Vec::as_slice)

@@ -2,9 +2,8 @@
 //!
 //! Units are tried in halves, so that one that matters among many is found in few checks.
 
-use super::fixed::Failing;
 use super::in_flight::Tracker;
-use super::unit::Unit;
+use super::unit::{METADATA, Unit};
 use std::collections::BTreeMap;
 
 type Choice = BTreeMap<Unit, usize>;
@@ -22,12 +21,23 @@ pub(super) enum Tried {
     NoTime,
 }
 
-/// A failing choice that loses as little, and keeps as little, as still fails; none when it fails no more.
+/// A failing choice that loses as little as still fails.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MadeSmall {
+    /// So many stores, or changes of files, each unit keeps that decides something.
+    pub(super) choice: Choice,
+    /// Of units that have to keep something: so many are enough to fail, the last of them decides.
+    pub(super) there: Choice,
+    /// What recovery says.
+    pub(super) message: String,
+}
+
+/// A failing choice made small; none when it fails no more.
 pub(super) fn smaller(
     tracker: &Tracker<'_>,
     choice: Choice,
     fails: &mut dyn FnMut(&Choice) -> Option<String>,
-) -> Failing {
+) -> Option<MadeSmall> {
     let message = fails(&choice)?;
     let mut tries = |choice: &Choice| fails(choice).map_or(Tried::Holds, Tried::Fails);
     Some(made_small(tracker, choice, message, &mut tries))
@@ -39,7 +49,7 @@ pub(super) fn made_small(
     choice: Choice,
     message: String,
     tries: &mut dyn FnMut(&Choice) -> Tried,
-) -> (Choice, String) {
+) -> MadeSmall {
     let mut small = Small { tracker, choice, message, tries, is_over: false };
     let lost = |(unit, kept): (&Unit, &usize)| (*kept < tracker.count(*unit)).then_some(*unit);
     let units: Vec<Unit> = small.choice.iter().filter_map(lost).collect();
@@ -47,7 +57,8 @@ pub(super) fn made_small(
     let whole = |(unit, kept): (&Unit, &usize)| (*kept == tracker.count(*unit)).then_some(*unit);
     let units: Vec<Unit> = small.choice.iter().filter_map(whole).collect();
     small.leave_out(&units);
-    (small.choice, small.message)
+    let there = small.there();
+    MadeSmall { choice: small.choice, there, message: small.message }
 }
 
 struct Small<'s, 't> {
@@ -141,5 +152,34 @@ impl Small<'_, '_> {
         if self.message_of(&without).is_some() {
             self.choice.remove(&unit);
         }
+    }
+
+    /// What has to be there, of each unit that has to keep something.
+    fn there(&mut self) -> Choice {
+        let choice = self.choice.clone();
+        choice.into_iter().filter_map(|(unit, kept)| Some((unit, self.least(unit, kept)?))).collect()
+    }
+
+    /// The fewest stores of a unit with which it fails, the oldest first, as far as there is time; none where what the unit
+    /// keeps decides nothing, or nobody knows.
+    fn least(&mut self, unit: Unit, kept: usize) -> Option<usize> {
+        let is_whole = kept == self.tracker.count(unit);
+        // Of a whole unit it is known that it has to keep something.
+        if !is_whole && (unit != METADATA || kept == 0 || self.fails_with(unit, 0) || self.is_over) {
+            return None;
+        }
+        let (mut holds, mut fails) = (0, kept);
+        while self.tracker.are_several(unit) && fails - holds > 1 {
+            let middle = holds.midpoint(fails);
+            *(if self.fails_with(unit, middle) { &mut fails } else { &mut holds }) = middle;
+        }
+        Some(fails)
+    }
+
+    /// Whether it fails when a unit keeps so many of its stores.
+    fn fails_with(&mut self, unit: Unit, kept: usize) -> bool {
+        let mut other = self.choice.clone();
+        other.insert(unit, kept);
+        self.message_of(&other).is_some()
     }
 }

@@ -250,10 +250,13 @@ impl Searcher<'_> {
                 Verdict::Holds | Verdict::Stop => Tried::Holds,
             }
         };
-        let (choice, message) = made_small(tracker, choice, message, &mut tries);
-        let why = explain(self.log, tracker, self.model, &choice);
+        let small = made_small(tracker, choice, message, &mut tries);
+        let why = explain(self.log, tracker, self.model, &small);
         let lost = why.missing.iter().map(|note| note.place).collect();
-        (Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message, why }, lost)
+        (
+            Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message: small.message, why },
+            lost,
+        )
     }
 
     /// A failure that is kept, with its words. Whether it is torn is tried whatever time is left: one check for each.

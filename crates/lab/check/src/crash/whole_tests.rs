@@ -5,7 +5,7 @@ use super::files::FileState;
 use super::images::{Bounds, Search};
 use super::log::{Event, Kind, Log};
 use super::search_whole;
-use super::{Change, What};
+use super::{Change, StoreNote, What};
 use protocol::Persistency;
 use protocol::{FenceKind, FlushKind, PM_BASE, line_of};
 use std::cell::Cell;
@@ -30,6 +30,11 @@ impl Program {
         });
         let address = PM_BASE + 64 * line;
         self.0.events.push(Event { kind, address, value, site: site as u32, thread: 0, size: 8 });
+    }
+
+    fn change(&mut self, file: usize, what: What, cuts: Option<(u64, u64)>, site: &str) {
+        self.0.changes.push(Change { file, what, cuts });
+        self.event(Kind::Change, 0, self.0.changes.len() as u64 - 1, site);
     }
 
     fn store(&mut self, line: u64, value: u64, site: &str) {
@@ -188,9 +193,7 @@ fn three_files_by_one_function() -> Program {
             let call = p.0.changes.len() as u32;
             p.event(Kind::Written { call }, (file as u64) << 14 | line, 7, "append");
         }
-        let change = Change { file, what: What::AtLeast(64 * (first + lines)), cuts: None };
-        p.0.changes.push(change);
-        p.event(Kind::Change, 0, p.0.changes.len() as u64 - 1, "append");
+        p.change(file, What::AtLeast(64 * (first + lines)), None, "append");
     };
     for record in 0..4 {
         append(0, 16 * record, 16);
@@ -222,4 +225,60 @@ fn more_images_than_a_number_holds_are_said_to_be_at_least_so_many() {
     p.persist(0, 1);
     let found = search(&p, &|_| Ok(()));
     assert!(found.possible >= f64::MAX && found.possible.is_finite() && !found.counted, "{}", found.possible);
+}
+
+/// Of changes of files the one that is there and decides is told, not what came after it.
+#[test]
+fn the_renaming_of_a_file_that_was_not_synced_is_told_whatever_is_named_after_it() {
+    let mut p = Program::new();
+    p.event(Kind::Written { call: 0 }, 1, 7, "write");
+    p.change(0, What::Link("new".into()), None, "open");
+    p.change(0, What::Rename("new".into(), "data".into()), None, "save");
+    (0..5).for_each(|n| p.change(0, What::Link(format!("{n}")), None, "other"));
+    let check = |image: &Candidate<'_>| {
+        let is_named = image.files()[0].names.iter().any(|name| name == "data");
+        if is_named && value(image, 1) == 0 { Err("empty".into()) } else { Ok(()) }
+    };
+    let found = search(&p, &check);
+    let [failure] = &found.failures[..] else { panic!("{found:?}") };
+    let [there] = &failure.why.present[..] else { panic!("{failure:?}") };
+    assert_eq!((there.site.as_str(), there.event), ("save (the renaming of new to data)", 2));
+    let begins = "the renaming of new to data at save can persist before the write at write";
+    assert!(failure.why.text.starts_with(begins), "{failure:?}");
+}
+
+/// A file is cut off and written again: the cut is what is there, and not what was durable before.
+#[test]
+fn a_change_that_is_there_is_told_beside_the_one_after_it_that_is_lost() {
+    let mut p = Program::new();
+    p.change(0, What::Link("other".into()), None, "other");
+    p.change(0, What::Size(0), Some((PM_BASE, PM_BASE + (1 << 20))), "cut");
+    p.change(0, What::AtLeast(64), None, "grow");
+    p.change(0, What::AtLeast(128), None, "grow more");
+    let check = |image: &Candidate<'_>| if image.files()[0].size == 0 { Err("empty".into()) } else { Ok(()) };
+    let found = search(&p, &check);
+    let [failure] = &found.failures[..] else { panic!("{found:?}") };
+    let sites = |notes: &[StoreNote]| notes.iter().map(|n| n.site.clone()).collect::<Vec<_>>();
+    let (missing, there) = (sites(&failure.why.missing), sites(&failure.why.present));
+    assert_eq!(
+        (missing, there),
+        (vec!["grow (the size of 64 bytes)".into()], vec!["cut (the size of 0 bytes)".into()])
+    );
+    assert!(failure.why.text.ends_with("at grow after it: the two are not one"), "{failure:?}");
+}
+
+/// Of the stores to a line, too, the one that decides is told.
+#[test]
+fn the_store_of_a_line_that_decides_is_told_whatever_is_stored_there_after_it() {
+    let mut p = Program::new();
+    p.store(1, 7, "data");
+    p.store(0, 1, "valid");
+    (2..8).for_each(|n| p.store(0, n, "counter"));
+    let check = |image: &Candidate<'_>| {
+        if value(image, 0) > 0 && value(image, 1) == 0 { Err("no data".into()) } else { Ok(()) }
+    };
+    let found = search(&p, &check);
+    let [failure] = &found.failures[..] else { panic!("{found:?}") };
+    let [there] = &failure.why.present[..] else { panic!("{failure:?}") };
+    assert_eq!((there.site.as_str(), there.event), ("valid", 1));
 }

@@ -5,6 +5,7 @@ use super::fixed::{Check, fixed};
 use super::grouped::{InFlight, PendingChange};
 use super::in_flight::Tracker;
 use super::log::{Event, Kind, Log, SiteId};
+use super::small::MadeSmall;
 use super::torn::SECTOR;
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
@@ -32,7 +33,7 @@ pub struct StoreNote {
 pub struct Explanation {
     /// The first store that is lost in each unit that loses some.
     pub missing: Vec<StoreNote>,
-    /// The last store that is there and need not be, in each unit that matters.
+    /// The store, or change of files, that is there, need not be, and decides, in each unit of which something has to be there.
     pub present: Vec<StoreNote>,
     /// In words.
     pub text: String,
@@ -41,6 +42,7 @@ pub struct Explanation {
     /// Whether a write is torn within a disk's sector, and recovery copes where none is; none where the search ended before that.
     pub is_torn: Option<bool>,
     choice: BTreeMap<Unit, usize>,
+    there: BTreeMap<Unit, usize>,
 }
 
 impl Explanation {
@@ -105,38 +107,36 @@ pub(super) fn explain(
     log: &Log,
     tracker: &Tracker<'_>,
     model: Persistency,
-    choice: &BTreeMap<Unit, usize>,
+    small: &MadeSmall,
 ) -> Explanation {
-    let (missing, present) = mattering(tracker, choice);
+    let MadeSmall { choice, there, .. } = small.clone();
+    let (missing, present) = mattering(tracker, &choice, &there);
     let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
     let notes = |all: &[Mattering]| all.iter().map(|m| m.note(log)).collect();
-    let (text, choice) = (String::new(), choice.clone());
     Explanation {
         missing: notes(&missing),
         present: notes(&present),
-        text,
+        text: String::new(),
         replay,
         is_torn: Some(false),
         choice,
+        there,
     }
 }
 
-fn mattering(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> (Vec<Mattering>, Vec<Mattering>) {
-    let (mut missing, mut present) = (Vec::new(), Vec::new());
-    for (unit, kept) in choice {
-        if *unit == METADATA {
-            match tracker.changes.get(*kept) {
-                Some(lost) => missing.push(Mattering::change(lost)),
-                None => present.extend(tracker.changes.last().map(Mattering::change)),
-            }
-        }
-        let Some(stores) = tracker.in_flight.get(unit) else { continue };
-        if let Some(lost) = stores.get(*kept) {
-            missing.push(Mattering::store(lost));
-        } else if let Some(there) = stores.last() {
-            present.push(Mattering::store(there));
-        }
-    }
+/// What is lost first of each unit that loses something, and what decides of each of which something has to be there.
+fn mattering(
+    tracker: &Tracker<'_>,
+    choice: &BTreeMap<Unit, usize>,
+    there: &BTreeMap<Unit, usize>,
+) -> (Vec<Mattering>, Vec<Mattering>) {
+    let at = |unit: Unit, index: usize| match unit {
+        METADATA => tracker.changes.get(index).map(Mattering::change),
+        unit => tracker.stores(unit).get(index).map(Mattering::store),
+    };
+    let mut missing: Vec<Mattering> = choice.iter().filter_map(|(unit, kept)| at(*unit, *kept)).collect();
+    let mut present: Vec<Mattering> =
+        there.iter().filter_map(|(unit, kept)| at(*unit, kept.checked_sub(1)?)).collect();
     missing.sort_unstable_by_key(|m| m.index);
     present.sort_unstable_by_key(|m| m.index);
     (missing, present)
@@ -145,7 +145,7 @@ fn mattering(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> (Vec<Matt
 impl Explanation {
     /// Puts it in words, for which the log is read again.
     pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
-        let (missing, present) = mattering(tracker, &self.choice);
+        let (missing, present) = mattering(tracker, &self.choice, &self.there);
         self.text = words(log, tracker, model, &self.choice, (&missing, &present));
         if self.is_torn == Some(true) {
             self.text += &format!(
