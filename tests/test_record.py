@@ -171,6 +171,23 @@ def test_a_killed_program_leaves_readable_blocks(cli: Cli) -> None:
     assert cli.json("trace", "info", "k.parquet")["records"] > 100_000
 
 
+def test_a_damaged_recording_is_said_to_be_damaged_and_where(cli: Cli) -> None:
+    (cli.folder / "r.txt").write_text("LD 0x1000 8\n" * 40_000)
+    cli("trace", "convert", "--quiet", "--from", "ramulator-data", "r.txt", "r.cpt")
+    whole = (cli.folder / "r.cpt").read_bytes()
+    second = whole.index(b"CBLK\2", whole.index(b"CBLK\2") + 1)
+    damaged = bytearray(whole)
+    damaged[second + 40] ^= 1
+    (cli.folder / "d.cpt").write_bytes(damaged)
+    said = f"damaged at byte {second}: the block's checksum is wrong"
+    for command in (("run", "amf", "trace:d.cpt"), ("trace", "info", "--full", "d.cpt"), ("trace", "convert", "d.cpt", "o.cpt")):
+        refusal = cli.refuses(*command)
+        assert said in refusal and "cut short" not in refusal and "--salvage keeps what is before it" in refusal
+    kept = cli.run("trace", "convert", "--salvage", "d.cpt", "s.cpt").stderr
+    assert "16384 records in s.cpt; it lacks " in kept and f"its end ({len(whole) - second} bytes after the last whole block: {said})" in kept
+    assert cli.json("trace", "info", "s.cpt")["records"] == 16384
+
+
 def test_foreign_and_damaged_traces_are_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing")
     assert "x.parquet" in cli.refuses("run", "intel", "trace:x.parquet")

@@ -85,7 +85,11 @@ fn salvaged(path: &Path) -> Result<Recording, Failure> {
         crate::record_places::name(&mut about, &kept.counts().locations);
     }
     if !kept.is_finished() {
-        let end = format!("its end ({} bytes after the last whole block)", kept.left_over());
+        let left = kept.left_over();
+        let end = match kept.damage() {
+            Some(damage) => format!("its end ({left} bytes after the last whole block: {damage})"),
+            None => format!("its end ({left} bytes after the last whole block)"),
+        };
         about.lacks = if about.lacks.is_empty() { end } else { format!("{}; {end}", about.lacks) };
     }
     Ok(kept.with_about(about))

@@ -65,6 +65,18 @@ pub(crate) struct Blocks {
     pub(crate) finished: bool,
     /// Bytes after the last whole block.
     pub(crate) left_over: u64,
+    /// What is wrong with the block that they begin with, where the file was not just cut short.
+    damage: Option<String>,
+}
+
+/// What is at a place where a block may begin.
+enum Next {
+    /// A whole block, undamaged: its head.
+    Block([u8; BLOCK_HEADER]),
+    /// The file ends before a block does.
+    Cut,
+    /// Something else, in words.
+    Damaged(String),
 }
 
 impl Blocks {
@@ -75,6 +87,10 @@ impl Blocks {
     pub(crate) fn whole(source: Box<dyn ReadAt>) -> Result<Blocks, TraceError> {
         let file = Blocks::prefix(source)?;
         let at = (file.source.size() - file.left_over) as usize;
+        if let Some(damage) = file.damage() {
+            let text = format!("{damage} (coreplane trace convert --salvage keeps what is before it)");
+            return Err(TraceError::unfit(text));
+        }
         if !file.finished {
             let text = "the file ends without an end block: its program was cut short, or the file was (coreplane trace convert --salvage keeps what is whole)";
             return Err(TraceError::damaged(at, text));
@@ -104,13 +120,24 @@ impl Blocks {
             let text = format!("version {version}; this program reads version {VERSION}");
             return Err(TraceError::damaged(8, text));
         }
-        let mut file =
-            Blocks { source, threads: Vec::new(), texts: Vec::new(), finished: false, left_over: 0 };
+        let mut file = Blocks {
+            source,
+            threads: Vec::new(),
+            texts: Vec::new(),
+            finished: false,
+            left_over: 0,
+            damage: None,
+        };
         let (mut at, mut contents) = (HEADER as u64, Vec::new());
-        while !file.finished
-            && let Some(head) = next_block(&*file.source, size, at, &mut contents)?
-        {
-            file.add(&head, at, &contents)?;
+        while !file.finished {
+            match next_block(&*file.source, size, at, &mut contents)? {
+                Next::Block(head) => file.add(&head, at, &contents)?,
+                Next::Cut => break,
+                Next::Damaged(why) => {
+                    file.damage = Some(why);
+                    break;
+                }
+            }
             units::watch::pass(at, size);
             at += (BLOCK_HEADER + contents.len()) as u64;
         }
@@ -151,6 +178,12 @@ impl Blocks {
         Ok(())
     }
 
+    /// What is wrong behind the last whole block, where the file was not just cut short.
+    pub(crate) fn damage(&self) -> Option<TraceError> {
+        let at = (self.source.size() - self.left_over) as usize;
+        self.damage.as_ref().map(|why| TraceError::damaged(at, why))
+    }
+
     /// How many threads there are: one more than the highest number.
     pub(crate) fn threads(&self) -> usize {
         self.threads.len()
@@ -166,44 +199,73 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The head of the whole, undamaged block at `at`, if there is one; its contents go into `contents`.
+/// What is at `at`; the contents of a whole block go into `contents`.
 fn next_block(
     source: &dyn ReadAt,
     size: u64,
     at: u64,
     contents: &mut Vec<u8>,
-) -> Result<Option<[u8; BLOCK_HEADER]>, TraceError> {
+) -> Result<Next, TraceError> {
     let mut head = [0; BLOCK_HEADER];
     if size - at < BLOCK_HEADER as u64 {
-        return Ok(None);
+        return Ok(Next::Cut);
     }
     source.read_at(at, &mut head)?;
     let length = u32_at(&head, 20);
     let left = size - at - BLOCK_HEADER as u64;
-    if &head[..4] != BLOCK || length > LARGEST_TEXT || u64::from(length) > left {
-        return Ok(None);
+    if &head[..4] != BLOCK {
+        return Ok(Next::Damaged("no block begins here".into()));
+    }
+    let ends_within = u64::from(length) <= left;
+    if length > LARGEST_TEXT || (!ends_within && has_end(source, size)?) {
+        return Ok(Next::Damaged("the block's length is wrong".into()));
+    }
+    if !ends_within {
+        return Ok(Next::Cut);
     }
     contents.resize(length as usize, 0);
     source.read_at(at + BLOCK_HEADER as u64, contents)?;
     let of_recorder = matches!(u32_at(&head, 4), FIRST | NEXT);
     let sum = if of_recorder { checksum_of_records(contents) } else { checksum(contents) };
-    Ok((sum == u32_at(&head, 24)).then_some(head))
+    if sum == u32_at(&head, 24) {
+        Ok(Next::Block(head))
+    } else {
+        Ok(Next::Damaged("the block's checksum is wrong".into()))
+    }
+}
+
+/// Bytes of an end that says where the summary begins.
+const TAIL: u64 = (BLOCK_HEADER + 8) as u64;
+
+/// Whether the file's last bytes are an end.
+fn has_end(source: &dyn ReadAt, size: u64) -> Result<bool, TraceError> {
+    let mut tail = [0; BLOCK_HEADER];
+    source.read_at(size - BLOCK_HEADER as u64, &mut tail)?;
+    let is_bare = &tail[..4] == BLOCK && u32_at(&tail, 4) == END && u32_at(&tail, 20) == 0;
+    Ok(is_bare || end_at_tail(source, size)?.is_some())
+}
+
+/// Where the summary begins, if the file's last bytes are an end that says so.
+fn end_at_tail(source: &dyn ReadAt, size: u64) -> Result<Option<u64>, TraceError> {
+    let mut tail = [0; TAIL as usize];
+    if size < HEADER as u64 + TAIL {
+        return Ok(None);
+    }
+    source.read_at(size - TAIL, &mut tail)?;
+    let (head, contents) = tail.split_at(BLOCK_HEADER);
+    let is_end = &head[..4] == BLOCK && u32_at(head, 4) == END && u32_at(head, 24) == checksum(contents);
+    Ok(<[u8; 8]>::try_from(contents).ok().filter(|_| is_end).map(u64::from_le_bytes))
 }
 
 /// The texts of a finished file that begins with them, and ends with a summary which is the last of them; none where it is another.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// When the file cannot be read, or a block of these is damaged.
 pub(crate) fn texts_alone(source: &dyn ReadAt) -> Result<Option<Texts>, TraceError> {
-    const TAIL: u64 = (BLOCK_HEADER + 8) as u64;
-    let (size, mut head, mut contents) = (source.size(), [0; HEADER], Vec::new());
-    if size < HEADER as u64 + TAIL {
-        return Ok(None);
-    }
+    let (size, mut head) = (source.size(), [0; HEADER]);
+    let Some(at) = end_at_tail(source, size)? else { return Ok(None) };
     source.read_at(0, &mut head)?;
-    let tail = next_block(source, size, size - TAIL, &mut contents)?.filter(|head| u32_at(head, 4) == END);
-    let Ok(at) = <[u8; 8]>::try_from(&*contents).map(u64::from_le_bytes) else { return Ok(None) };
-    if !is_block_file(&head) || u32_at(&head, 8) != VERSION || tail.is_none() || at >= size - TAIL {
+    if !is_block_file(&head) || u32_at(&head, 8) != VERSION || at >= size - TAIL {
         return Ok(None);
     }
     let mut texts = Vec::new();
@@ -222,7 +284,11 @@ pub(crate) fn texts_alone(source: &dyn ReadAt) -> Result<Option<Texts>, TraceErr
 /// The text at `at`, which moves behind it; none where something else is there.
 fn text_at(source: &dyn ReadAt, size: u64, at: &mut u64) -> Result<Option<(String, String)>, TraceError> {
     let mut contents = Vec::new();
-    let head = next_block(source, size, *at, &mut contents)?.filter(|head| u32_at(head, 4) == TEXT);
+    let head = match next_block(source, size, *at, &mut contents)? {
+        Next::Block(head) => Some(head).filter(|head| u32_at(head, 4) == TEXT),
+        Next::Cut => None,
+        Next::Damaged(why) => return Err(TraceError::damaged(*at as usize, why)),
+    };
     let text = head.and_then(|_| String::from_utf8(contents).ok());
     *at += text.as_ref().map_or(0, |text| (BLOCK_HEADER + text.len()) as u64);
     Ok(text.map(|text| {
@@ -409,8 +475,8 @@ pub fn write_block_file(trace: &Trace) -> Result<Vec<u8>, TraceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recording;
     use crate::block::tests::any_record;
+    use crate::{Kind, Recording};
     use proptest::prelude::*;
 
     fn trace(records: Vec<Record>) -> Trace {
@@ -453,6 +519,44 @@ mod tests {
                 prop_assert!(read.len() <= t.len() * 2);
             }
         }
+    }
+
+    /// What is said of a file with one bit of byte `at` changed, whole and by its texts alone; and what is kept of it.
+    fn changed(bytes: &[u8], at: usize) -> (String, Option<String>, Recording) {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= 1;
+        let whole = crate::read(bytes.clone()).unwrap_err().to_string();
+        let texts = texts_alone(&bytes).err().map(|e| e.to_string());
+        (whole, texts, Recording::prefix(Box::new(bytes)).unwrap())
+    }
+
+    #[test]
+    fn a_damaged_block_is_said_to_be_damaged_and_not_cut_short() {
+        let record = |n: usize| Record {
+            address: 64 * n as u64,
+            value: 0,
+            stamp: 0,
+            location: 0,
+            instructions: 1,
+            thread: 0,
+            kind: Kind::Load,
+            size: 8,
+        };
+        let bytes = write_block_file(&trace((0..3 * RECORDS_PER_BLOCK).map(record).collect())).unwrap();
+        let is_records = |at: &usize| &bytes[*at..*at + 4] == BLOCK && u32_at(&bytes, at + 4) == ZSTD;
+        let blocks: Vec<usize> = (HEADER..bytes.len() - BLOCK_HEADER).filter(is_records).collect();
+        let second = blocks[1];
+        for (place, what) in [(28, "checksum is wrong"), (24, "checksum is wrong"), (23, "length is wrong"), (0, "no block begins")] {
+            let (whole, _, kept) = changed(&bytes, second + place);
+            assert!(whole.starts_with(&format!("damaged at byte {second}: ")) && whole.contains(what), "{whole}");
+            assert_eq!(kept.len(), RECORDS_PER_BLOCK as u64);
+            assert!(kept.damage().is_some_and(|damage| damage.contains(what)) && !kept.is_finished());
+        }
+        let writer = BlockWriter::new(Vec::new(), &crate::about::tests::sample()).unwrap();
+        let (_, texts, _) = changed(&writer.finish_with("").unwrap(), HEADER + BLOCK_HEADER);
+        assert_eq!(texts.unwrap(), format!("damaged at byte {HEADER}: the block's checksum is wrong"));
+        let cut = Recording::prefix(Box::new(bytes[..blocks[2] + 40].to_vec())).unwrap();
+        assert_eq!((cut.damage(), cut.len()), (None, 2 * RECORDS_PER_BLOCK as u64));
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub struct Recording {
     counts: Arc<Counts>,
     finished: bool,
     left_over: u64,
+    damage: Option<String>,
 }
 
 impl Recording {
@@ -111,7 +112,8 @@ impl Recording {
             about.read(key, value)?;
         }
         let (finished, left_over) = (file.finished, file.left_over);
-        Ok(Recording { finished, left_over, ..Recording::new(Input::Blocks(file), about)? })
+        let damage = file.damage().map(|damage| damage.to_string());
+        Ok(Recording { finished, left_over, damage, ..Recording::new(Input::Blocks(file), about)? })
     }
 
     fn of_rows(file: Rows) -> Result<Recording, TraceError> {
@@ -140,7 +142,7 @@ impl Recording {
         }
         let counts = Arc::new(scan.finish());
         let (opened, about) = (Arc::new(opened), Arc::new(about));
-        Ok(Recording { opened, about, counts, finished: true, left_over: 0 })
+        Ok(Recording { opened, about, counts, finished: true, left_over: 0, damage: None })
     }
 
     /// What is said beside the records.
@@ -185,6 +187,11 @@ impl Recording {
     /// Bytes after the last whole block.
     pub fn left_over(&self) -> u64 {
         self.left_over
+    }
+
+    /// What is wrong behind the last whole block and where, if the file was not just cut short.
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
     }
 
     /// The records of one thread, in program order.
