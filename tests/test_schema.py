@@ -29,3 +29,10 @@ def test_it_refuses_what_a_list_of_memories_does_not_have(schema: dict[str, Any]
     for entry in ('kind = "tape"', "share = 1", 'kind = "pm"\nshare = 0', 'kind = "pm"\npm.reed_ns = 1', 'kind = "pm"\ndram.read_ns = 1', 'kind = "pm"\nsources = {}'):
         assert faults(schema, f"[[memory]]\n{entry}\n"), entry
     assert faults(schema, "memory = []\n") and faults(schema, "memory = 1\n")
+
+
+def test_it_refuses_a_source_that_is_none_of_the_six(schema: dict[str, Any]) -> None:
+    for source in ("", "hearsay", "paper", "open", "open 5..50", "guess: x"):
+        assert faults(schema, f'[sources]\n"memory.pm.read_ns" = "{source}"\n'), source
+    for source in ("artifact", "paper: Table II", "measured: here", "fitted to a.b", "fitted to a.b: x", "open 5..50: x", "open a|b: x"):
+        assert not faults(schema, f'[sources]\n"memory.pm.read_ns" = "{source}"\n'), source

@@ -111,7 +111,7 @@ pub use kind::{Kind, Param, Setting};
 pub use near::nearest;
 pub use params_derive::{Parameters, Statistics, Words};
 pub use settings::{Condition, Settings};
-pub use source::{Among, Open, SOURCES, Source};
+pub use source::{Among, Open, SOURCES, SOURCES_PATTERN, Source};
 pub use statistics::{Derive, StatisticInfo, Statistics};
 pub use table::{Parameters, join, rows};
 pub use tally::{Occupancy, StatSink, Tally, Value};

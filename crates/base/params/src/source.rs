@@ -41,6 +41,10 @@ pub enum Among<'a> {
 /// What a source may be, in words.
 pub const SOURCES: &str = "paper: PLACE, artifact: PLACE, datasheet: PLACE, measured: WHAT, fitted to CLAIM: HOW, open LOW..HIGH: WHY or open A|B: WHY";
 
+/// The same as a regular expression, for a JSON Schema. Whether `open` can be read hangs on its key.
+pub const SOURCES_PATTERN: &str =
+    r"^\s*(artifact\s*$|artifact\s*: |fitted to \S|(paper|datasheet|measured)\s*: \s*\S|open \S.*: \s*\S)";
+
 impl<'a> Source<'a> {
     /// Reads the line.
     ///
@@ -106,23 +110,36 @@ impl<'a> Among<'a> {
         }
     }
 
+    /// The ends of an interval, the lower one first, or every choice, as `kind` reads them.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn read(&self, kind: Kind) -> Result<Vec<Setting>, String> {
+        let all = self.texts().into_iter().map(|text| kind.read(text)).collect::<Result<Vec<_>, _>>()?;
+        if matches!(self, Among::Interval(..)) {
+            let numbers: Vec<u64> = all.iter().filter_map(Setting::as_number).collect();
+            let [low, high] = numbers[..] else {
+                return Err("only numbers have an interval; give choices with | between them".into());
+            };
+            if low >= high {
+                return Err("an interval goes from the lower value to the higher".into());
+            }
+        }
+        Ok(all)
+    }
+
     /// Whether `value` is one of them, and whether `kind` accepts them.
     ///
     /// # Errors
     /// What is wrong, in words.
     pub fn check(&self, kind: Kind, value: &Setting) -> Result<(), String> {
-        let all = self.texts().into_iter().map(|text| kind.read(text)).collect::<Result<Vec<_>, _>>()?;
+        let all = self.read(kind)?;
         let inside = match self {
             Among::Choices(_) => all.contains(value),
             Among::Interval(..) => {
-                let numbers: Vec<u64> = all.iter().filter_map(Setting::as_number).collect();
-                let [low, high] = numbers[..] else {
-                    return Err("only numbers have an interval; give choices with | between them".into());
-                };
-                if low >= high {
-                    return Err("an interval goes from the lower value to the higher".into());
-                }
-                value.as_number().is_some_and(|n| (low..=high).contains(&n))
+                let ends = [all.first(), all.last()].map(|end| end.and_then(Setting::as_number));
+                let number = value.as_number();
+                number.is_some() && ends[0] <= number && number <= ends[1]
             }
         };
         let text = || format!("{} is not among its own {}", kind.show(value), self.texts().join(", "));

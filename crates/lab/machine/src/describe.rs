@@ -611,11 +611,26 @@ impl Reader<'_> {
         for (key, value) in table {
             let (name, at) = (key.get_ref(), key.span().start);
             let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(at, name))?;
-            machine.sources.insert(param.key, self.string(value, name)?.to_string());
+            let text = self.string(value, name)?;
+            let is_own = machine.memories.iter().any(|memory| memory.settings.contains_key(param.key));
+            let set = machine.settings.get(param.key).filter(|_| !is_own);
+            check_source(param, text, set)
+                .map_err(|e| self.error(value.span().start, &format!("sources: {name}: {e}")))?;
+            machine.sources.insert(param.key, text.to_string());
             sourced.push((param.key, format!("{}:{}", self.file, self.line(at))));
         }
         Ok(sourced)
     }
+}
+
+/// Whether `text` is a source, and what it leaves open can be read and has the key's value among it, where that is one.
+fn check_source(param: &Param, text: &str, value: Option<&Setting>) -> Result<(), String> {
+    let Some(open) = ::params::Source::read(text)?.open() else { return Ok(()) };
+    let checked = match value {
+        Some(value) => open.among.check(param.kind, value),
+        None => open.among.read(param.kind).map(drop),
+    };
+    checked.map_err(|e| format!("\"{text}\": {e}"))
 }
 
 /// The first machine that comes with the project and has a fidelity.

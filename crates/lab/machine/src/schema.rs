@@ -14,7 +14,8 @@ pub fn machine() -> Value {
         "extends".into(),
         json!({"type": "string", "description": "the machine that this one changes: its name, or a file from here"}),
     );
-    let sources = json!({"type": "object", "additionalProperties": {"type": "string"}, "description": "where values come from, by key"});
+    let source = json!({"type": "string", "pattern": ::params::SOURCES_PATTERN});
+    let sources = json!({"type": "object", "additionalProperties": source, "description": "where values come from, by key"});
     properties.insert("sources".into(), sources);
     for param in MACHINE {
         insert(&mut properties, param.key, param);
