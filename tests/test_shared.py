@@ -109,6 +109,7 @@ def test_a_global_flush_needs_more_energy_than_the_devices_buffer(cli: Cli) -> N
         return int(steps[0]["lines_lost"])
 
     assert worst("global") > worst("device") > 0
+    assert cli.json("holdup", "shared") == cli.json("holdup", "shared", "shared-log"), "what runs unless it is said fits the machine"
 
 
 @pytest.mark.parametrize(

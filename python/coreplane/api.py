@@ -117,7 +117,7 @@ def _side(name: str, result: AResult) -> tuple[str, str | None]:
 def holdup(machine: AMachine, workload: AWorkload | None = None, *, seed: int = 1) -> pl.DataFrame:
     """Lines that a power failure loses, by the energy that is stored for it: microjoules, lines_lost, lines_lost_mean.
 
-    The power fails at instants spread over a run of ``workload`` (``hashmap`` unless said); what is lost is at the worst of them, and
+    The power fails at instants spread over a run of ``workload`` (``hashmap`` unless said, on several hosts ``shared-log``); what is lost is at the worst of them, and
     a mean. Raises ConfigError when a power failure leaves nothing of the machine's memory anyhow.
     """
     of = None if workload is None else core_of(workload_of(workload))

@@ -546,9 +546,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct HoldupArgs {
     /// A machine's name or a TOML file
     pub(crate) machine: String,
-    /// A workload's name, or trace:FILE
-    #[arg(default_value = evaluate::holdup::WORKLOAD)]
-    pub(crate) workload: String,
+    /// A workload's name, or trace:FILE (default hashmap; of several hosts shared-log)
+    pub(crate) workload: Option<String>,
     #[command(flatten)]
     pub(crate) settings: Settings,
     #[command(flatten)]

@@ -479,7 +479,7 @@ pub fn curve(machine: &Machine, reads: &[u64], set: &Pairs, seed: u64) -> Result
 /// # Errors
 /// When nothing is left of the machine's memory anyhow, or the run breaks a promise.
 pub fn holdup(machine: &Machine, workload: Option<&Workload>, seed: u64) -> Result<Value, Failure> {
-    let usual = evaluate::holdup::workload()?;
+    let usual = WorkloadDescription::named(evaluate::holdup::workload(&machine.0))?;
     let [workload] = workload.map_or(std::slice::from_ref(&usual), |w| w.described.as_slice()) else {
         return Err(Failure::BadInput("the power is cut in one recording at a time".into()));
     };

@@ -9,11 +9,12 @@ use evaluate::holdup::{self, Step};
 use serde_json::{Value, json};
 
 pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
-    let mut machine = output::machine_before(&args.machine, &args.workload)?;
-    let mut workload = output::workload(&args.workload)?;
+    let mut machine = output::machine_before(&args.machine, args.workload.as_deref().unwrap_or_default())?;
+    let name = args.workload.as_deref().unwrap_or_else(|| holdup::workload(&machine));
+    let mut workload = output::workload(name)?;
     output::apply(&args.settings, &mut machine, &mut workload)?;
     output::make_folder(args.out.as_deref())?;
-    let shown = progress::busy(&args.common, &format!("{} on {}", args.workload, args.machine));
+    let shown = progress::busy(&args.common, &format!("{name} on {}", args.machine));
     let found = holdup::holdup(&machine, &workload, args.settings.seed);
     drop(shown);
     let steps = found.map_err(output::failed)?;
@@ -25,14 +26,14 @@ pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
             "workload": workload.name,
             "seed": args.settings.seed,
             "steps": all,
-            "provenance": output::provenance_of(&args.workload)?,
+            "provenance": output::provenance_of(name)?,
         });
         output::write(folder, "holdup.json", format!("{kept:#}\n").as_bytes())?;
     }
     if output::is_json(&args.common) {
         output::print_json(&all);
     } else {
-        print(args, &steps);
+        print(args, name, &steps);
     }
     Ok(())
 }
@@ -47,10 +48,9 @@ fn csv(steps: &[Step]) -> String {
     std::iter::once(head).chain(steps.iter().map(row)).collect()
 }
 
-fn print(args: &HoldupArgs, steps: &[Step]) {
+fn print(args: &HoldupArgs, workload: &str, steps: &[Step]) {
     say!(
-        "{} on {}, seed {}: lines lost at a power failure\n",
-        args.workload,
+        "{workload} on {}, seed {}: lines lost at a power failure\n",
         args.machine,
         args.settings.seed
     );

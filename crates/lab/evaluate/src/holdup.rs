@@ -5,7 +5,7 @@
 //! the page, each for what its device takes for one; what the energy does not reach is lost, although programs were told that it
 //! was durable, or could rely on it.
 
-use machine::{ConfigError, CrashEvery, Description, RunError, RunOptions, WorkloadDescription};
+use machine::{CrashEvery, Description, Fidelity, RunError, RunOptions, WorkloadDescription};
 use machine::{events_to_cut, power_failures, run_with_crashes};
 use protocol::{Drained, LINE_BYTES, PAGE_BYTES};
 use serde_json::{Value, json};
@@ -15,8 +15,9 @@ use units::Time;
 const FAILURES: u64 = 200;
 /// Steps of energy, from none to as much as every failure asks for.
 const STEPS: u64 = 20;
-/// What runs unless something else is asked for.
-pub const WORKLOAD: &str = "hashmap";
+/// What runs on one host unless something else is asked for, and what on several.
+const WORKLOAD: &str = "hashmap";
+const SHARED: &str = "shared-log";
 
 /// What is lost with so much energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,12 +156,12 @@ pub fn holdup(
     Ok(steps(&found, machine.drain_line_nj()))
 }
 
-/// The workload that runs unless something else is asked for.
-///
-/// # Errors
-/// Never: it is one that comes with the project.
-pub fn workload() -> Result<WorkloadDescription, ConfigError> {
-    WorkloadDescription::named(WORKLOAD)
+/// The workload that runs on `machine` unless something else is asked for.
+pub fn workload(machine: &Description) -> &'static str {
+    match machine.fidelity() {
+        Fidelity::Hosts => SHARED,
+        Fidelity::Line | Fidelity::Page => WORKLOAD,
+    }
 }
 
 #[cfg(test)]
@@ -220,7 +221,7 @@ mod tests {
     fn energy_that_saves_all_is_enough_for_the_device_that_saves_pages_and_that_of_one_page_less_is_not() {
         for (name, battery) in [("cmmh", "cmmh.battery_uj"), ("nvdimmc-poc", "nvdimm.battery_uj")] {
             let machine = Description::preset(name).unwrap();
-            let mut workload = workload().unwrap();
+            let mut workload = WorkloadDescription::named(WORKLOAD).unwrap();
             workload.set("workload.operations", "100").unwrap();
             let steps = holdup(&machine, &workload, RunOptions::default().seed).unwrap();
             let (all, page) = (steps.last().unwrap().microjoules as u64, 100);
@@ -248,7 +249,8 @@ mod tests {
     #[test]
     fn what_waits_behind_write_pending_queues_is_drained_too() {
         let lost = |name: &str, key: &str, value: &str| {
-            let (mut machine, mut workload) = (Description::preset(name).unwrap(), workload().unwrap());
+            let (mut machine, mut workload) =
+                (Description::preset(name).unwrap(), WorkloadDescription::named(WORKLOAD).unwrap());
             machine.set(key, value).unwrap();
             workload.set("workload.operations", "40").unwrap();
             holdup(&machine, &workload, 1).unwrap()[0].lines_lost
