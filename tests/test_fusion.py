@@ -139,3 +139,12 @@ def test_full_memory_and_bad_input_end_with_one_message(cli: Cli) -> None:
     }
     for args, word in refused.items():
         assert word in cli.refuses(*args), args
+
+
+def test_device_files_cost_the_same_under_every_design_with_the_same_persistent_memory(cli: Cli) -> None:
+    arrays = ["--set", "workload.passthrough=true", "--set", "workload.array_bytes=4 MiB", "--no-bands"]
+    rows = cli.json("compare", "stream", "--on", "dram-swap,pm-block,hotplug,amf@pm", *SMALL, *arrays)["machines"]
+    assert len({row["time_ns"] for row in rows}) == 1
+    fast = [f"--set=fusion.{key}" for key in ("pm_read_ns=80", "pm_write_ns=80", "pm_mbps=68000")]
+    dram = cli.json("run", "dram-swap", "stream", *SMALL, *arrays, *fast)
+    assert dram["time_ns"] < rows[0]["time_ns"] / 2

@@ -207,7 +207,7 @@ SHOWN: dict[str, list[Shown]] = {
     "ordering.saved_registers_bytes": [Shown(Program("queue", {"operations": 40}, how="family"), [128])],
     "os.swap_gib": [Shown(SWAP_FULL, [2])],
     "fusion.pm_gib": [Shown(FEW_VISITS, [0]), Shown(FEW_VISITS, [4]), Shown(ZONES, [4])],
-    "fusion.*_mbps": [Shown(REFILLED, [1000]), Shown(CONFLICTS, [100])],
+    "fusion.*_mbps": [Shown(REFILLED, [1000]), Shown(CONFLICTS, [100]), Shown(DEVICE_FILE, [100])],
     "fusion.node_gib": [Shown(ZONES, [2]), Shown(CONFLICTS, [2])],
     "fusion.device_gib": [Shown(FEW_VISITS, [0]), Shown(ZONES, [0])],
     "fusion.dram_gib": [Shown(CONFLICTS, [2])],

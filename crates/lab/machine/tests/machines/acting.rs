@@ -127,7 +127,8 @@ fn a_key_acts_where_what_it_belongs_to_is_there() {
     assert!(refused("nvdimmc-hypothetical", "nvdimm.decode_ns", "9").contains("nvdimmc-poc"));
     assert!(refused("remote-pages", "remote.line_filter_bits", "64").contains("it acts on pberry"));
     assert!(refused("pberry", "remote.write_fault_ns", "9").contains("it acts on remote-pages"));
-    // What a measured cost stands for, a machine whose memory is measured, a policy without persistent memory, one that brings its own swap.
+    // What a measured cost stands for, a machine whose memory is measured, a policy without persistent memory but for device
+    // files, one that brings its own swap.
     assert!(refused("amf@curve", "fusion.pm_read_ns", "9").contains("it acts on unified"));
     assert!(refused("amf@curve", "memory.dram.read_ns", "9").contains("does nothing on amf@curve"));
     assert!(refused("dram-swap", "fusion.hidden", "remote").contains("does nothing on dram-swap"));

@@ -4,18 +4,9 @@ use crate::policy::{Entry, Layout, Platform, Policy};
 
 pub(super) const ENTRY: Entry = Entry {
     word: "dram-swap",
-    about: "no PM (A1)",
+    about: "DRAM and swap, PM for device files alone (A1)",
     params: &[],
-    ignores: &[
-        "fusion.pm_read_ns",
-        "fusion.pm_write_ns",
-        "fusion.pm_mbps",
-        "fusion.hidden",
-        "fusion.cost",
-        "fusion.node_gib",
-        "os.describe_ns",
-        "os.descriptors",
-    ],
+    ignores: &["fusion.hidden", "fusion.cost", "fusion.node_gib", "os.describe_ns", "os.descriptors"],
     statistics: &[],
     check: |_| Ok(()),
     new: |_| Box::new(DramSwap),
