@@ -124,6 +124,11 @@ def test_full_memory_and_bad_input_end_with_one_message(cli: Cli) -> None:
     assert full.returncode == 0 and out["stats"]["os.oom_kills"] > 0
     alone = cli.run("run", "dram-swap", "spec-mix", *SMALL, "--set", "workload.instances=1", "--set", "os.swap=none")
     assert alone.returncode == 1 and "out of memory" in alone.stderr
+    assert "there is no swap device (give more fusion.dram_gib, or a smaller workload)" in alone.stderr
+    one = ("spec-mix", *SMALL, "--set", "workload.instances=1", "--set", "workload.scale_percent=500", "--set", "os.swap_gib=1")
+    for machine, keys in (("dram-swap", "fusion.dram_gib or os.swap_gib"), ("unified", "fusion.dram_gib or fusion.pm_gib or os.swap_gib")):
+        done = cli.run("run", machine, *one)
+        assert done.returncode == 1 and f"the swap device is full (give more {keys}, or a smaller workload)" in done.stderr
     refused = {
         ("run", "amf", "spec-mix", "--set", "fusion.pm_gib=0"): "fusion.pm_gib",
         ("run", "amf", "spec-mix", "--set", "fusion.device_gib=448"): "fusion.device_gib",

@@ -22,6 +22,7 @@ mod cache;
 mod contract;
 mod curve;
 mod energy;
+mod full;
 pub mod memory;
 mod params;
 mod policies;

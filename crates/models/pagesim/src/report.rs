@@ -54,7 +54,8 @@ pub fn run(
     let layout = policy.boot(&platform);
     let costs = stand_in::costs(&described.memory, s, line)?;
     let spec = described.machine(&platform, layout, seed, costs);
-    let stopped = |why| stopped(name, &why);
+    let block_bytes = spec.block_bytes;
+    let stopped = |why| stopped(name, s, block_bytes, &why);
     let mut m = PageMachine::new(spec, policy, programs.arrivals).map_err(stopped)?;
     m.run().map_err(stopped)?;
     let failed = m.totals().failed_maps;
@@ -67,16 +68,14 @@ pub fn run(
     Ok(outcome(&m, &programs.kinds))
 }
 
-fn stopped(name: &str, why: &Stopped) -> Error {
+fn stopped(name: &str, s: &Settings, block_bytes: u64, why: &Stopped) -> Error {
     match why {
         Stopped::NoRoom(room) => Error::Config(format!(
             "{name}: page descriptors and the kernel take {} MiB, and fusion.dram_gib has {} MiB; give more DRAM or less fusion.pm_gib",
             room.wanted / 256,
             room.there / 256
         )),
-        Stopped::OutOfMemory => Error::Violation(
-            "out of memory: memory and the swap device are full, and every program was killed (give more fusion.pm_gib or os.swap_gib, or a smaller workload)".into(),
-        ),
+        Stopped::OutOfMemory(full) => Error::Violation(full.text(s, block_bytes)),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::curve::{Load, Visits};
 use crate::energy;
+use crate::full::Full;
 use crate::memory::{Elapsed, Fault, FaultError, Level, Medium, MemoryManager, NoRoom, PAGE};
 use crate::policy::Policy;
 use crate::region::{Passed, Region};
@@ -34,8 +35,8 @@ enum Event {
 pub(crate) enum Stopped {
     /// Boot failed.
     NoRoom(NoRoom),
-    /// Every program was killed for want of memory.
-    OutOfMemory,
+    /// Every program was killed for want of memory, which was so when the first of them was.
+    OutOfMemory(Full),
 }
 
 /// A machine at page fidelity, with its programs.
@@ -62,6 +63,8 @@ pub(crate) struct PageMachine {
     pub(crate) files: Vec<(u64, u64)>,
     pub(crate) totals: Totals,
     pub(crate) region: Region,
+    /// Memory when the first program was killed for want of it.
+    full: Option<Full>,
     left: usize,
 }
 
@@ -94,6 +97,7 @@ impl PageMachine {
             files: Vec::new(),
             totals: Totals::default(),
             region: Region::default(),
+            full: None,
             left: arrivals.len(),
             arrivals: Vec::new(),
             memory,
@@ -142,8 +146,10 @@ impl PageMachine {
             }
         }
         self.finish();
-        let killed_all = self.totals.out_of_memory > 0 && self.totals.ended == 0;
-        if killed_all { Err(Stopped::OutOfMemory) } else { Ok(()) }
+        match self.full.filter(|_| self.totals.ended == 0) {
+            Some(full) => Err(Stopped::OutOfMemory(full)),
+            None => Ok(()),
+        }
     }
 
     /// Says how much of all programs is done: in thousandths of a program.
@@ -236,6 +242,7 @@ impl PageMachine {
         let alive = self.tasks.iter().filter(|t| !t.dead).map(|t| t.process);
         let victim = alive.max_by_key(|p| (self.memory.footprint(*p), Reverse(*p)))?;
         self.totals.out_of_memory += 1;
+        self.full.get_or_insert(Full::of(&self.memory));
         Some(victim)
     }
 

@@ -241,6 +241,11 @@ impl MemoryManager {
         self.swap.as_ref().map_or((0, 0), |s| (s.used() * PAGE, s.most * PAGE))
     }
 
+    /// Free slots of the swap device, where there is one.
+    pub fn free_slots(&self) -> Option<u64> {
+        self.swap.as_ref().map(Swap::free)
+    }
+
     /// Slots of the swap device in use, over time.
     pub fn slots(&self) -> Option<&Level> {
         self.swap.as_ref().map(|s| &s.slots)

@@ -91,20 +91,37 @@ impl MemoryManager {
             }
             if !self.describe(index, now) {
                 // No node has room for them.
-                let pages = (wanted - done) * self.spec.descriptor_pages();
-                time = self.make_room(pages, now, policy);
+                if self.has_room_once_empty() {
+                    let pages = (wanted - done) * self.spec.descriptor_pages();
+                    time = self.make_room(pages, now, policy);
+                } else {
+                    self.give_collected(now);
+                }
                 break;
             }
             done += 1;
         }
         if self.hidden() == 0 {
-            let collected = std::mem::take(&mut self.collected);
-            self.give_blocks(&collected, now);
+            self.give_collected(now);
         }
         if done > 0 {
             self.set_marks();
         }
         (done, time + self.spec.costs.describe * SECTION * done)
+    }
+
+    /// Whether a section's descriptors fit into the first zone beside those that it has, were there nothing else. Where they do not,
+    /// pages that are collected for them would be lost to programs for ever.
+    fn has_room_once_empty(&self) -> bool {
+        let all = self.sections.iter().flat_map(|section| &section.descriptors);
+        let there: u64 = all.filter(|(page, _)| self.zone_of(*page) == 0).map(|(_, order)| 1 << order).sum();
+        let zone = &self.zones[0];
+        zone.managed >= there + self.spec.descriptor_pages() + zone.marks.min
+    }
+
+    fn give_collected(&mut self, now: Time) {
+        let collected = std::mem::take(&mut self.collected);
+        self.give_blocks(&collected, now);
     }
 
     /// Sends as many pages of the first zone away as descriptors want, at most as many as fill the device for a while: the

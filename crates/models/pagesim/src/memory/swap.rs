@@ -60,11 +60,15 @@ impl Swap {
     }
 
     pub(crate) fn used(&self) -> u64 {
-        self.spec.pages - self.free.len()
+        self.spec.pages - self.free()
+    }
+
+    pub(crate) fn free(&self) -> u64 {
+        self.free.len()
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.free.len() == 0
+        self.free() == 0
     }
 
     /// A slot for `page`, after the one given last where that is free: pages that leave together lie together.

@@ -172,6 +172,20 @@ fn descriptors_that_do_not_fit_are_refused_at_boot_and_later_go_to_another_node(
 }
 
 #[test]
+fn pages_are_not_collected_for_descriptors_that_can_never_fit() {
+    // DRAM has 300 pages for programs, and a section's descriptors take 448.
+    let few = MemorySpec { reserved: SECTION - 448 - 300, ..spec(1, 4, false, 1 << 16) };
+    let mut m = MemoryManager::new(few).unwrap();
+    let free = m.free();
+    assert_eq!((free, m.bring_online(4, Time::ZERO, &mut Plain).0), (300, 0));
+    assert_eq!((m.free(), m.hidden()), (free, 4));
+    let process = m.spawn();
+    m.map(process, 0, 1000).unwrap();
+    visit_all(&mut m, process, 0, 1000, Time::ZERO).unwrap();
+    m.assert_whole();
+}
+
+#[test]
 fn descriptors_on_the_added_memory_leave_the_first_zone_alone() {
     let spec = MemorySpec { descriptors: Descriptors::Added, ..spec(2, 4, false, 0) };
     let mut m = MemoryManager::new(spec).unwrap();
