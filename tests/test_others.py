@@ -19,7 +19,20 @@ def test_what_damo_keeps_runs_at_page_fidelity_alone(cli: Cli, form: str) -> Non
     assert info["threads"] == [21, 1] and info["kinds"] == {"load": 22}
     run = cli.json("run", "dram-swap", "trace:d.cpt", "--no-bands")
     assert run["references"] == 22
+    assert not any("caches of cores" in remark for remark in run["remarks"]), "each of these is a page that was accessed"
     assert "page fidelity" in cli.refuses("run", "intel", "trace:d.cpt")
+
+
+def test_a_recording_at_page_fidelity_has_the_remark_that_caches_are_not_modelled(cli: Cli) -> None:
+    (cli.folder / "r.txt").write_text("LD 0x1000 8\nST 0x1041 3 1 2 3\n" * 5)
+    cli("trace", "convert", "--quiet", "--from", "ramulator-data", "r.txt", "r.cpt")
+    said = "caches of cores are not modelled at page fidelity"
+    for command in (("run", "amf"), ("compare", "--on", "amf,tiering")):
+        args = (*command, "trace:r.cpt", "--no-bands")
+        assert sum(said in remark for remark in cli.json(*args)["remarks"]) == 1
+        assert cli.run(*args).stderr.count(said) == 1
+        assert said not in cli.run(*args, "--quiet").stderr
+    assert said not in str(cli.json("run", "intel", "trace:r.cpt", "--no-bands", "--set", "workload.pm=all").get("remarks"))
 
 
 def test_a_recording_goes_to_gem5_and_back(cli: Cli) -> None:

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::{Common, Settings};
 use crate::output;
 use machine::params::IPC_INTERVAL;
-use machine::{Description, Report, RunError, RunOptions, WorkloadDescription};
+use machine::{Description, Fidelity, Report, RunError, RunOptions, WorkloadDescription};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -272,8 +272,15 @@ pub(crate) fn remarks<'a>(
     machines: impl IntoIterator<Item = &'a Description>,
     workloads: &[WorkloadDescription],
 ) -> Vec<String> {
-    let mut remarks: Vec<String> = machines.into_iter().flat_map(Description::says_in_vain).collect();
+    let machines: Vec<&Description> = machines.into_iter().collect();
+    let mut remarks: Vec<String> = machines.iter().flat_map(|machine| machine.says_in_vain()).collect();
     let Some(threads) = workloads[0].recorded_threads() else { return remarks };
+    let has_pages = machines.iter().any(|machine| machine.fidelity() == Fidelity::Page);
+    if has_pages && workloads.iter().any(WorkloadDescription::tells_of_lines) {
+        remarks.push(
+            "caches of cores are not modelled at page fidelity: each line of each visit of a page is an access of memory, where a processor's caches answer most".into(),
+        );
+    }
     if threads > 1 && workloads.len() == 1 {
         remarks.push(format!(
             "one schedule of {threads} threads was recorded; another run of the program has another one (several recordings give a band: trace:A,B,...)"

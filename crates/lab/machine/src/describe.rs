@@ -454,6 +454,11 @@ impl WorkloadDescription {
         Some(threads.iter().filter(|records| **records > 0).count())
     }
 
+    /// Whether it is a recording that tells of accesses of lines, and not of pages alone.
+    pub fn tells_of_lines(&self) -> bool {
+        self.recording().is_some_and(|recording| !recording.about().pages)
+    }
+
     /// Whether it is a recording that has the instructions between its references.
     pub fn counts_instructions(&self) -> bool {
         self.recording().is_some_and(|recording| recording.counts().instructions > 0)
