@@ -142,7 +142,12 @@ impl Kind {
             }
             Kind::Thousandths { min, max } => number(thousandths(text), &|n| (min..=max).contains(&n)),
             Kind::Nanoseconds { min_ps, max_ps } => {
-                let dur = parse_dur(text).or_else(|_| parse_dur(&format!("{text} ns")));
+                let has_unit = text.contains(|c: char| c.is_ascii_alphabetic());
+                let dur = if has_unit { parse_dur(text) } else { parse_dur(&format!("{text} ns")) };
+                if dur.as_ref().is_err_and(|e| e.is_too_fine) {
+                    let accepts = self.accepts();
+                    return Err(format!("\"{text}\" is finer than a picosecond; give {accepts}"));
+                }
                 number(dur.ok().map(Dur::as_ps), &|n| (min_ps..=max_ps).contains(&n))
             }
             Kind::Bytes { min, max } => {
@@ -200,6 +205,13 @@ mod tests {
         assert_eq!(ns.read("0.5"), Ok(Setting::Number(500)));
         assert_eq!(ns.read("1 us"), Ok(Setting::Number(1_000_000)));
         assert!(ns.read("2 us").is_err() && ns.read("1 GiB").is_err());
+        for fine in ["0.0001", "175.0000001", "0.1 ps", "0.0000001us"] {
+            let refusal = ns.read(fine).unwrap_err();
+            assert!(
+                refusal.contains("finer than a picosecond; give nanoseconds from 0 to 1000"),
+                "{refusal}"
+            );
+        }
         assert!(Kind::Bytes { min: 64, max: 4096 }.read("100").is_err());
         let array = Kind::Multiple { of: 4096, max: 1 << 20 };
         for (text, value) in [("4096", 4096), ("12 KiB", 12 << 10), ("1MiB", 1 << 20)] {

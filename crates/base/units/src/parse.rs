@@ -4,11 +4,15 @@ use crate::Dur;
 
 /// Why a quantity could not be read; the text says what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError(String);
+pub struct ParseError {
+    text: String,
+    /// It is a quantity, but not a whole number of the smallest unit.
+    pub is_too_fine: bool,
+}
 
 impl std::fmt::Display for ParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -49,7 +53,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
 }
 
 fn quantity(text: &str, table: &[(&str, u64)], wanted: &str) -> Result<u64, ParseError> {
-    let bad = || ParseError(format!("\"{text}\" is not {wanted}"));
+    let bad = || ParseError { text: format!("\"{text}\" is not {wanted}"), is_too_fine: false };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(bad)?;
     let (number, unit) = (trimmed[..split].trim(), &trimmed[split..]);
@@ -62,7 +66,8 @@ fn quantity(text: &str, table: &[(&str, u64)], wanted: &str) -> Result<u64, Pars
     let ten = 10u128.pow(fraction.len() as u32);
     let scaled = format!("{whole}{fraction}").parse::<u128>().map_err(|_| bad())? * u128::from(scale);
     if scaled % ten != 0 {
-        return Err(ParseError(format!("\"{text}\" is finer than one {}", table[0].0)));
+        let text = format!("\"{text}\" is finer than one {}", table[0].0);
+        return Err(ParseError { text, is_too_fine: true });
     }
     u64::try_from(scaled / ten).map_err(|_| bad())
 }

@@ -49,11 +49,7 @@ fn csv(steps: &[Step]) -> String {
 }
 
 fn print(args: &HoldupArgs, workload: &str, steps: &[Step]) {
-    say!(
-        "{workload} on {}, seed {}: lines lost at a power failure\n",
-        args.machine,
-        args.settings.seed
-    );
+    say!("{workload} on {}, seed {}: lines lost at a power failure\n", args.machine, args.settings.seed);
     let mut table = Table::new(["stored energy", "lost at most", "mean"]);
     for s in steps {
         let energy = format!("{:.2} uJ", s.microjoules);

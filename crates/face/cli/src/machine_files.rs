@@ -56,7 +56,12 @@ impl Files {
         if let Some(text) = self.0.borrow().get(&*name) {
             return Ok(text.clone());
         }
-        let text = std::fs::read_to_string(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
+        let bytes = std::fs::read(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            ConfigError(format!("{name}:{line}: is not UTF-8; give a text file in UTF-8"))
+        })?;
         self.0.borrow_mut().insert(name.into_owned(), text.clone());
         Ok(text)
     }

@@ -506,7 +506,7 @@ impl WorkloadDescription {
     pub fn presume(&mut self, key: &str, value: &str) -> Result<&'static str, ConfigError> {
         let param = find(self.params, key).ok_or_else(|| {
             let e = unknown_key(key, self.params.iter().map(|p| p.key));
-            ConfigError::new(format!("workload {}: {e}", self.name))
+            ConfigError::new(format!("{key}: workload {}: {e}", self.name))
         })?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.settings.set(param.key, setting);

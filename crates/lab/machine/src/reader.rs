@@ -13,8 +13,12 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
         DeTable::parse(self.text).map_err(|e| {
-            let at = e.span().map_or(0, |s| s.start);
-            self.error(at, &format!("not TOML: {}", e.message()))
+            let place = e.span().unwrap_or_default();
+            let said = match (e.message(), self.text.get(place.clone())) {
+                ("duplicate key", Some(key)) if !key.is_empty() => format!("{key} is there twice"),
+                (message, _) => message.to_string(),
+            };
+            self.error(place.start, &format!("not TOML: {said}"))
         })
     }
 
@@ -44,7 +48,11 @@ impl<'a> Reader<'a> {
             DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_string()),
             DeValue::Float(f) => Ok(f.as_str().to_string()),
             DeValue::Boolean(b) => Ok(b.to_string()),
-            DeValue::Integer(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+            DeValue::Integer(i) => {
+                let text = format!("{key}: {} is not decimal; give a decimal number", i.as_str());
+                Err(self.error(value.span().start, &text))
+            }
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
                 Err(self.error(value.span().start, &format!("{key}: give a number, a text or true or false")))
             }
         }

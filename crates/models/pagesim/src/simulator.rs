@@ -25,7 +25,7 @@ fn workload_of(task: &Task<'_>) -> Result<&'static PageWorkload, Error> {
     found.ok_or_else(|| {
         let names: Vec<&str> = workloads::PAGE_WORKLOADS.iter().map(|w| w.name).collect();
         Error::Config(format!(
-            "workload {}: runs at {} fidelity; a machine at page fidelity (machine.fidelity = page) takes {} and trace:FILE",
+            "workload {}: runs at {} fidelity; a machine at page fidelity (machine.fidelity = page) takes {}, visits:FILE and trace:FILE",
             task.workload,
             task.work.fidelity(),
             names.join(", ")

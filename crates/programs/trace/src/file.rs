@@ -200,12 +200,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// What is at `at`; the contents of a whole block go into `contents`.
-fn next_block(
-    source: &dyn ReadAt,
-    size: u64,
-    at: u64,
-    contents: &mut Vec<u8>,
-) -> Result<Next, TraceError> {
+fn next_block(source: &dyn ReadAt, size: u64, at: u64, contents: &mut Vec<u8>) -> Result<Next, TraceError> {
     let mut head = [0; BLOCK_HEADER];
     if size - at < BLOCK_HEADER as u64 {
         return Ok(Next::Cut);
@@ -546,9 +541,17 @@ mod tests {
         let is_records = |at: &usize| &bytes[*at..*at + 4] == BLOCK && u32_at(&bytes, at + 4) == ZSTD;
         let blocks: Vec<usize> = (HEADER..bytes.len() - BLOCK_HEADER).filter(is_records).collect();
         let second = blocks[1];
-        for (place, what) in [(28, "checksum is wrong"), (24, "checksum is wrong"), (23, "length is wrong"), (0, "no block begins")] {
+        for (place, what) in [
+            (28, "checksum is wrong"),
+            (24, "checksum is wrong"),
+            (23, "length is wrong"),
+            (0, "no block begins"),
+        ] {
             let (whole, _, kept) = changed(&bytes, second + place);
-            assert!(whole.starts_with(&format!("damaged at byte {second}: ")) && whole.contains(what), "{whole}");
+            assert!(
+                whole.starts_with(&format!("damaged at byte {second}: ")) && whole.contains(what),
+                "{whole}"
+            );
             assert_eq!(kept.len(), RECORDS_PER_BLOCK as u64);
             assert!(kept.damage().is_some_and(|damage| damage.contains(what)) && !kept.is_finished());
         }

@@ -35,6 +35,10 @@ fn messages_name_file_line_key_and_what_is_accepted() {
     let e = refused("[memory]\npm.read_ns = \"3 GiB\"\n");
     assert!(e.contains("memory.pm.read_ns") && e.contains("nanoseconds"), "{e}");
     assert!(refused("ordering = 3\n").contains("group of keys"));
+    let e = refused("[memory]\npm.read_ns = 0x10\n");
+    assert!(e.starts_with("mine.toml:2: memory.pm.read_ns: ") && e.contains("give a decimal number"), "{e}");
+    let e = refused("[memory]\npm.read_ns = 175\npm.read_ns = 176\n");
+    assert!(e.starts_with("mine.toml:3: not TOML: ") && e.contains("read_ns is there twice"), "{e}");
     assert!(refused("extends = \"mine\"\n").contains("itself"));
 }
 
@@ -43,7 +47,7 @@ fn unknown_workloads_and_keys_offer_the_nearest() {
     let e = WorkloadDescription::named("ccehh").err().unwrap().to_string();
     assert!(e.contains("cceh"), "{e}");
     let e = WorkloadDescription::named("cceh").unwrap().set("workload.thread", "2").unwrap_err().to_string();
-    assert!(e.contains("workload.threads"), "{e}");
+    assert!(e.starts_with("workload.thread: workload cceh: ") && e.contains("workload.threads"), "{e}");
 }
 
 #[test]
