@@ -22,6 +22,10 @@ class Store:
     address: int
     value: int
     size: int
+    #: Of a recorded program, the file that it is to, or whose name or size it changes.
+    file: str | None = None
+    #: Where it is in that file.
+    offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -106,8 +110,8 @@ class Crash:
 
     @property
     def persistence_lint(self) -> pl.DataFrame:
-        """What the order of flushes and fences shows without any crash: kind, site, how many (`times`), of what (`counted`: times or lines)."""
-        return frame(self.data["persistence_lint"], ["kind", "site", "times", "counted"])
+        """What the order of flushes and fences shows without any crash: kind, site, how many (`times`), of what (`counted`: times or lines), of names the `file`."""
+        return frame(self.data["persistence_lint"], ["kind", "site", "times", "counted", "file"])
 
     @property
     def table(self) -> pl.DataFrame:
@@ -132,7 +136,7 @@ def _of_run(f: dict[str, Any]) -> Finding:
 
 
 def _of_model(f: dict[str, Any]) -> Finding:
-    stores = {key: tuple(Store(s["site"], s["event"], s["address"], s["value"], s["size"]) for s in f[key]) for key in ("missing", "present")}
+    stores = {key: tuple(Store(s["site"], s["event"], s["address"], s["value"], s["size"], s.get("file"), s.get("offset")) for s in f[key]) for key in ("missing", "present")}
     said = () if f["acknowledged"] is None else (f["acknowledged"],)
     return Finding("model", f["message"], f["why"], stores["missing"], stores["present"], f["replay"], None, said)
 

@@ -150,7 +150,7 @@ def crash(folder: Path) -> Path:
     failed = timed.get("failures", [])
     at_times = [[(quantity(f["at_ns"], "ns"), f["at_ns"]), *([len(f["lost_pages"])] if _lost(failed) else []), f["message"]] for f in failed]
     head = ["the power fails at", *(["pages not saved"] if _lost(failed) else []), "what recovery says"]
-    lint = [[entry["kind"], entry["site"], f"{entry['times']} {entry.get('counted', 'times')}"] for entry in data.get("persistence_lint", [])]
+    lint = [[entry["kind"], " ".join(filter(None, [entry["site"], entry.get("file")])), f"{entry['times']} {entry.get('counted', 'times')}"] for entry in data.get("persistence_lint", [])]
     body = [
         page.summary([*said, *(note[:1].upper() + note[1:] for note in data.get("notes", []))]),
         section("What was not ordered", found),
@@ -204,7 +204,8 @@ def _order(lost: dict[str, Any], there: dict[str, Any], point: int) -> str:
     """Two stores in program order, and beside them what the power failure left."""
 
     def bytes_of(store: dict[str, Any]) -> str:
-        return f"{store['size']} bytes at {store['address']:#x}: {store['value']:#x}"
+        # A change of a name or size has none; its place says what it is.
+        return "" if not store["size"] else f"{store['size']} bytes at {store['address']:#x}: {store['value']:#x}"
 
     def box(y: int, text: str, note: str, kept: bool) -> str:
         line = "var(--good)" if kept else "var(--error)"

@@ -7,6 +7,7 @@ use crate::output;
 use crate::quantity::count;
 use check::crash::{self, Persistency, Search, StoreNote};
 use serde_json::{Value, json};
+use trace::names::shown;
 
 /// What a search has found so far, in the folder of its results.
 pub(crate) const SO_FAR: &str = "crash.so-far.json";
@@ -110,7 +111,10 @@ fn many(n: f64) -> String {
 }
 
 fn failure(f: &crash::Failure) -> Value {
-    let note = |n: &StoreNote| json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size});
+    let note = |n: &StoreNote| {
+        let file = n.file.as_deref().map(shown);
+        json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size, "file": file, "offset": n.offset})
+    };
     json!({
         "point": f.point,
         "acknowledged": f.acknowledged,
@@ -134,9 +138,7 @@ pub(crate) fn print_failure(f: &Value) {
     for (word, notes) in [("missing", &f["missing"]), ("there", &f["present"])] {
         let notes = notes.as_array().map_or(&[][..], Vec::as_slice);
         for n in notes.iter().take(MOST_NOTES) {
-            let number = |key: &str| n[key].as_u64().unwrap_or_default();
-            let (address, value) = (number("address"), number("value"));
-            say!("    {word:8}  {:24} [{address:#x}] = {value:#x}", text(&n["site"]));
+            say!("    {word:8}  {}", noted(n, f));
         }
         if notes.len() > MOST_NOTES {
             let more = notes.len() - MOST_NOTES;
@@ -144,6 +146,29 @@ pub(crate) fn print_failure(f: &Value) {
         }
     }
     say!("    {}", replay(f["replay"].as_str().unwrap_or_default()));
+}
+
+/// A store of a failure: where it stands in the program, and where in its file, or in memory. A change of a file says in its place
+/// what it is.
+fn noted(n: &Value, f: &Value) -> String {
+    let site = n["site"].as_str().unwrap_or_default();
+    if n["size"].as_u64() == Some(0) {
+        return site.into();
+    }
+    let number = |key: &str| n[key].as_u64().unwrap_or_default();
+    let place = match (n["file"].as_str(), n["offset"].as_u64()) {
+        (Some(path), Some(offset)) => format!("{}+{offset:#x}", file_name(path, f)),
+        _ => format!("{:#x}", number("address")),
+    };
+    format!("{site:24} [{place}] = {:#x}", number("value"))
+}
+
+/// A file by its own name, unless another one of the failure has the same.
+fn file_name<'v>(path: &'v str, f: &'v Value) -> &'v str {
+    let own = |path: &'v str| path.rsplit('/').next().unwrap_or(path);
+    let notes = ["missing", "present"].into_iter().filter_map(|key| f[key].as_array()).flatten();
+    let mut others = notes.filter_map(|n| n["file"].as_str()).filter(|other| *other != path);
+    if others.any(|other| own(other) == own(path)) { path } else { own(path) }
 }
 
 /// Characters of an image's string that are printed.
@@ -220,6 +245,18 @@ pub(crate) fn keeper<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_is_told_by_its_file_and_a_change_by_what_it_is() {
+        let note = |file: Value, offset: Value, size: u8| json!({"site": "kv.c:7 put", "address": 0x1000_0038, "value": 5, "size": size, "file": file, "offset": offset});
+        let [a, b] = ["/d/a/log", "/d/b/log"].map(|path| note(json!(path), json!(0x38), 8));
+        let alone = json!({"missing": [a], "present": []});
+        let both = json!({"missing": [a], "present": [b]});
+        assert!(noted(&a, &alone).ends_with(" [log+0x38] = 0x5"));
+        assert!(noted(&a, &both).ends_with(" [/d/a/log+0x38] = 0x5"));
+        assert!(noted(&note(Value::Null, Value::Null, 8), &alone).ends_with(" [0x10000038] = 0x5"));
+        assert_eq!(noted(&note(json!("/d/a/log"), Value::Null, 0), &alone), "kv.c:7 put");
+    }
 
     #[test]
     fn an_image_of_many_lines_is_not_printed_whole() {

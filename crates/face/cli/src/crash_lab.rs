@@ -11,6 +11,7 @@ use machine::Description;
 use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use trace::names::shown;
 use units::Time;
 
 /// What the lab found.
@@ -90,7 +91,7 @@ impl Lab {
         let persistence_lint = self
             .persistence_lint
             .iter()
-            .map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times, "counted": f.counted()}));
+            .map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times, "counted": f.counted(), "file": f.file.as_deref().map(shown)}));
         json!({
             "machine": args.machine,
             "workload": args.workload,
@@ -175,12 +176,18 @@ impl Lab {
             let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
             table.row([
                 text.to_string(),
-                f.site.clone(),
+                place_of(f),
                 format!("{} {}", count(f.times as u64), f.counted()),
             ]);
         }
         table.print();
     }
+}
+
+/// Where a remark is, and the own name of the file that it is about.
+fn place_of(f: &crash::Finding) -> String {
+    let own = f.file.as_deref().and_then(|name| name.trim_end_matches('/').rsplit('/').next());
+    own.map_or_else(|| f.site.clone(), |name| format!("{} ({})", f.site, shown(name)))
 }
 
 /// Pages that a dump did not save.

@@ -79,13 +79,28 @@ impl Change {
         self.what.apply(Some(self.file), files);
     }
 
-    /// In words, for an explanation.
-    pub(super) fn words(&self) -> String {
+    /// The name that it is about, where it is about one.
+    pub(super) fn name(&self) -> Option<&str> {
         match &self.what {
-            What::Size(bytes) | What::AtLeast(bytes) => format!("the size of {bytes} bytes"),
+            What::Link(name) | What::Unlink(name) | What::Rename(_, name) => Some(name),
+            What::Size(_) | What::AtLeast(_) => None,
+        }
+    }
+
+    /// In words, for an explanation: of a file that has that name, if it has one.
+    pub(super) fn words(&self, file: Option<&str>) -> String {
+        match &self.what {
+            What::Size(bytes) if self.cuts.is_some() => {
+                format!("the truncation{} to {bytes} bytes", of(file))
+            }
+            What::Size(bytes) | What::AtLeast(bytes) => format!("the size of {bytes} bytes{}", of(file)),
             What::Link(name) => format!("the name {}", shown(name)),
             What::Unlink(name) => format!("the removal of {}", shown(name)),
             What::Rename(from, to) => format!("the renaming of {} to {}", shown(from), shown(to)),
         }
     }
+}
+
+fn of(file: Option<&str>) -> String {
+    file.map(|name| format!(" of {}", shown(name))).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 
 mod allowed;
 mod by_epochs;
+mod names;
 #[cfg(test)]
 mod tests;
 

@@ -154,6 +154,13 @@ impl Log {
         self.files.partition_point(|f| f.base <= address).checked_sub(1)
     }
 
+    /// What a file was called when the program found it, or when it made it.
+    pub(super) fn first_name(&self, file: usize) -> Option<String> {
+        let state = self.files.get(file)?;
+        let recorded = || self.origin.as_ref().and_then(|origin| origin.path(state.number));
+        state.names.first().cloned().or_else(recorded)
+    }
+
     /// The place of an event.
     pub fn site(&self, event: &Event) -> &str {
         self.sites.get(event.site as usize).map_or("?", String::as_str)

@@ -16,6 +16,8 @@ pub struct Finding {
     pub site: String,
     /// How often, or of how many lines (see [`Finding::counted`]).
     pub times: usize,
+    /// The name that a remark about names is about, the first of them.
+    pub file: Option<String>,
 }
 
 impl Finding {
@@ -24,6 +26,9 @@ impl Finding {
         if self.kind.starts_with("never-") { "lines" } else { "times" }
     }
 }
+
+/// See [`Finding::kind`].
+const BY_ANOTHER_SYNC: &str = "named-by-another-sync";
 
 /// How a line stands: the last store to it, whether the kernel did it, and whether it was flushed or synced since.
 #[derive(Clone, Copy)]
@@ -78,14 +83,13 @@ impl Names {
         self.pending.extract_if(.., |pending| pending.name == name).collect()
     }
 
-    /// A sync call: the places of changes that it makes durable by the way.
-    fn sync(&mut self, log: &Log, event: &Event) -> Vec<SiteId> {
+    /// A sync call: the names that it makes durable by the way.
+    fn sync(&mut self, log: &Log, event: &Event) -> Vec<Named> {
         let covered = event.address..event.address.saturating_add(event.value);
         self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
         // A folder has no bytes.
         let pending = std::mem::take(&mut self.pending).into_iter();
-        let by_the_way = pending.filter(|p| !covered.is_empty() && !covered.contains(&p.base));
-        by_the_way.map(|p| p.site).collect()
+        pending.filter(|p| !covered.is_empty() && !covered.contains(&p.base)).collect()
     }
 }
 
@@ -96,6 +100,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
     let mut to_fence = vec![false; log.threads];
     let (begins, mut names) = (log.begins(), Names::default());
+    let mut by_the_way: BTreeMap<SiteId, String> = BTreeMap::new();
     for (index, Happened { event, change }) in log.pass().enumerate() {
         if index.is_multiple_of(1 << 16) {
             watch::check();
@@ -127,8 +132,9 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
             Kind::Sync => {
                 let end = event.address.saturating_add(event.value).div_ceil(64);
                 lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
-                for site in names.sync(log, &event).into_iter().filter(|_| index >= begins) {
-                    *found.entry(("named-by-another-sync", site)).or_default() += 1;
+                for named in names.sync(log, &event).into_iter().filter(|_| index >= begins) {
+                    *found.entry((BY_ANOTHER_SYNC, named.site)).or_default() += 1;
+                    by_the_way.entry(named.site).or_insert(named.name);
                 }
             }
             Kind::Fence(kind) => {
@@ -149,6 +155,9 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
         let kind = if state.by_kernel { "never-synced" } else { "never-flushed" };
         *found.entry((kind, state.store)).or_default() += 1;
     }
-    let finding = |((kind, site), times)| Finding { kind, site: name(site).to_string(), times };
+    let finding = |((kind, site), times)| {
+        let file = by_the_way.get(&site).filter(|_| kind == BY_ANOTHER_SYNC).cloned();
+        Finding { kind, site: name(site).to_string(), times, file }
+    };
     found.into_iter().map(finding).collect()
 }

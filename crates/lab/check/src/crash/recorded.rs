@@ -77,6 +77,11 @@ impl std::fmt::Debug for Origin {
 }
 
 impl Origin {
+    /// The path that the recording has of a file.
+    pub(super) fn path(&self, number: u32) -> Option<String> {
+        self.part.layout.file(number).map(|file| file.path.clone())
+    }
+
     /// The events once more.
     pub(super) fn pass(&self) -> Reader {
         let part = Arc::clone(&self.part);

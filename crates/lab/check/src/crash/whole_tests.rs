@@ -262,9 +262,32 @@ fn a_change_that_is_there_is_told_beside_the_one_after_it_that_is_lost() {
     let (missing, there) = (sites(&failure.why.missing), sites(&failure.why.present));
     assert_eq!(
         (missing, there),
-        (vec!["grow (the size of 64 bytes)".into()], vec!["cut (the size of 0 bytes)".into()])
+        (
+            vec!["grow (the size of 64 bytes of f)".into()],
+            vec!["cut (the truncation of f to 0 bytes)".into()]
+        )
     );
     assert!(failure.why.text.ends_with("at grow after it: the two are not one"), "{failure:?}");
+}
+
+/// Two writes at one place of the program are told by where they are in their files, as these are called then.
+#[test]
+fn writes_at_one_place_of_the_program_are_told_by_their_files() {
+    let mut p = three_files_by_one_function();
+    p.change(1, What::Rename("1".into(), "/d/one".into()), None, "open");
+    p.event(Kind::Written { call: 90 }, 1 << 14 | 9, 7, "put");
+    p.change(1, What::Rename("/d/one".into(), "/d/1".into()), None, "open");
+    p.event(Kind::Written { call: 91 }, 2 << 14, 9, "put");
+    let check = |image: &Candidate<'_>| {
+        if value(image, 2 << 14) == 9 && value(image, 1 << 14 | 9) == 0 { Err("lost".into()) } else { Ok(()) }
+    };
+    let found = search(&p, &check);
+    let [failure] = &found.failures[..] else { panic!("{found:?}") };
+    let says = "the write to 2+0x0 at put can persist before the write to one+0x240 at put: nothing syncs it";
+    assert_eq!(failure.why.text, says);
+    let (missing, there) = (&failure.why.missing[0], &failure.why.present[0]);
+    assert_eq!((missing.file.as_deref(), missing.offset), (Some("/d/one"), Some(0x240)));
+    assert_eq!((there.file.as_deref(), there.offset), (Some("2"), Some(0)));
 }
 
 /// Of the stores to a line, too, the one that decides is told.

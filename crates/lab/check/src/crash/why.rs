@@ -10,6 +10,7 @@ use super::torn::SECTOR;
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
 use std::collections::{BTreeMap, BTreeSet};
+use trace::names::shown;
 
 /// A store, for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +25,12 @@ pub struct StoreNote {
     pub address: u64,
     /// Its value.
     pub value: u64,
-    /// Its bytes.
+    /// Its bytes; none of a change of a file's name or size.
     pub size: u8,
+    /// The file that it is to, or whose name or size it changes, as it is called there; of a recorded program.
+    pub file: Option<String>,
+    /// Where it is in that file; none of a change.
+    pub offset: Option<u64>,
 }
 
 /// What a failing image hangs on.
@@ -71,15 +76,27 @@ struct Mattering {
     index: usize,
     event: Event,
     change: Option<String>,
+    /// Its file.
+    file: Option<String>,
+    /// Where a store is there.
+    offset: Option<u64>,
 }
 
 impl Mattering {
-    fn store(p: &InFlight) -> Mattering {
-        Mattering { index: p.event, event: p.store, change: None }
+    fn store(tracker: &Tracker<'_>, p: &InFlight) -> Mattering {
+        Mattering::event(tracker, p.event, p.store)
     }
 
-    fn change(p: &PendingChange) -> Mattering {
-        Mattering { index: p.event, event: p.call, change: Some(p.change.words()) }
+    fn event(tracker: &Tracker<'_>, index: usize, event: Event) -> Mattering {
+        let (file, offset) = tracker.place_of(event.address, index).unzip();
+        Mattering { index, event, change: None, file, offset }
+    }
+
+    fn change(tracker: &Tracker<'_>, p: &PendingChange) -> Mattering {
+        let known = || tracker.name_of(p.change.file, p.event);
+        let file = p.change.name().map(String::from).or_else(known);
+        let change = Some(p.change.words(file.as_deref()));
+        Mattering { index: p.event, event: p.call, change, file, offset: None }
     }
 
     fn note(&self, log: &Log) -> StoreNote {
@@ -88,16 +105,43 @@ impl Mattering {
             Some(words) => format!("{} ({words})", log.site(e)),
             None => log.site(e).to_string(),
         };
-        StoreNote { site, place: e.site, event: self.index, address: e.address, value: e.value, size: e.size }
+        StoreNote {
+            site,
+            place: e.site,
+            event: self.index,
+            address: e.address,
+            value: e.value,
+            size: e.size,
+            file: self.file.clone(),
+            offset: self.offset,
+        }
     }
 
     /// In words.
     fn named(&self, log: &Log) -> String {
+        self.told(log, "")
+    }
+
+    /// The same beside another one: where the program's place does not tell the two apart, that in the file does.
+    fn named_beside(&self, log: &Log, other: &Mattering) -> String {
+        let is_same = self.change.is_none()
+            && other.change.is_none()
+            && log.site(&self.event) == log.site(&other.event);
+        let (Some(file), Some(offset), true) = (&self.file, self.offset, is_same) else {
+            return self.named(log);
+        };
+        let own = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+        let is_alone = other.file.as_ref().is_none_or(|other| other == file || own(other) != own(file));
+        let name = shown(&if is_alone { own(file) } else { file.clone() });
+        self.told(log, &format!(" to {name}+{offset:#x}"))
+    }
+
+    fn told(&self, log: &Log, to: &str) -> String {
         let site = log.site(&self.event);
         match &self.change {
             Some(words) => format!("{words} at {site}"),
-            None if matches!(self.event.kind, Kind::Written { .. }) => format!("the write at {site}"),
-            None => format!("the store at {site}"),
+            None if matches!(self.event.kind, Kind::Written { .. }) => format!("the write{to} at {site}"),
+            None => format!("the store{to} at {site}"),
         }
     }
 }
@@ -131,8 +175,8 @@ fn mattering(
     there: &BTreeMap<Unit, usize>,
 ) -> (Vec<Mattering>, Vec<Mattering>) {
     let at = |unit: Unit, index: usize| match unit {
-        METADATA => tracker.changes.get(index).map(Mattering::change),
-        unit => tracker.stores(unit).get(index).map(Mattering::store),
+        METADATA => tracker.changes.get(index).map(|p| Mattering::change(tracker, p)),
+        unit => tracker.stores(unit).get(index).map(|p| Mattering::store(tracker, p)),
     };
     let mut missing: Vec<Mattering> = choice.iter().filter_map(|(unit, kept)| at(*unit, *kept)).collect();
     let mut present: Vec<Mattering> =
@@ -170,24 +214,24 @@ fn words(
              operation changes is not one change, or recovery does not know how to go on from there"
         );
     };
-    let (lost_name, later) = (lost.named(log), present.iter().find(|p| p.index > lost.index));
+    let later = present.iter().find(|p| p.index > lost.index);
     let kept = later.or(present.last()).cloned();
     // The log is read again for this, once.
     let is_under_way = kept.is_none() && is_under_way(log, lost, tracker.at());
     let beside = || is_under_way.then(|| kept_of_lost(tracker, choice)).flatten();
     let Some(kept) = kept.or_else(beside) else {
         if let Some(durable) = is_under_way.then(|| needs_it(log, tracker, lost)).flatten() {
-            let name = durable.named(log);
+            let (lost_name, name) = (lost.named_beside(log, &durable), durable.named_beside(log, lost));
             return format!(
                 "{lost_name} is lost before its operation had to make it durable, and what was durable before needs it, {name} last: the two are in the wrong order, or not one change"
             );
         }
-        let reason = reason(log, lost, tracker.at(), model);
+        let (lost_name, reason) = (lost.named(log), reason(log, lost, tracker.at(), model));
         return format!(
             "{lost_name} is lost although its operation had ended or something durable needs it: {reason}"
         );
     };
-    let kept_name = kept.named(log);
+    let (lost_name, kept_name) = (lost.named_beside(log, &kept), kept.named_beside(log, lost));
     if kept.index < lost.index {
         return format!("{kept_name} can persist without {lost_name} after it: the two are not one");
     }
@@ -198,7 +242,10 @@ fn words(
 fn kept_of_lost(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Option<Mattering> {
     let of = |(unit, kept): (&Unit, &usize)| {
         let stores = tracker.stores(*unit);
-        stores.get(kept.checked_sub(1)?).filter(|_| *kept < stores.len()).map(Mattering::store)
+        stores
+            .get(kept.checked_sub(1)?)
+            .filter(|_| *kept < stores.len())
+            .map(|p| Mattering::store(tracker, p))
     };
     choice.iter().filter_map(of).max_by_key(|kept| kept.index)
 }
@@ -229,7 +276,7 @@ fn needs_it(log: &Log, tracker: &Tracker<'_>, lost: &Mattering) -> Option<Matter
     let own = |e: &Event| e.thread == lost.event.thread && is_store(e);
     let before = log.pass().map(|h| h.event).enumerate().take(lost.index);
     let durable = before.filter(|(index, e)| own(e) && !in_flight.contains(index)).last();
-    durable.map(|(index, event)| Mattering { index, event, change: None })
+    durable.map(|(index, event)| Mattering::event(tracker, index, event))
 }
 
 /// What is missing between a store and `until` that would have made it persistent.

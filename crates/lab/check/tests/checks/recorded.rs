@@ -538,12 +538,12 @@ fn a_name_that_another_files_sync_alone_makes_durable_is_told() {
         p.pwrite(0, 0, 1).call(Call::Fsync, file_address(0, 0), 0).rename(0, 1, 2);
         let operand = |call: Call| if call == Call::Unlink { 2 } else { 0 };
         calls.iter().for_each(|(call, file)| _ = p.call(*call, file_address(*file, 0), operand(*call)));
-        crash::persistence_lint(&p.log()).into_iter().map(|f| f.kind).collect::<Vec<_>>()
+        crash::persistence_lint(&p.log()).into_iter().map(|f| (f.kind, f.file)).collect::<Vec<_>>()
     };
-    assert_eq!(kinds(&[(Call::Fdatasync, 1)]), ["named-by-another-sync"]);
-    assert_eq!(kinds(&[(Call::Unlink, 0), (Call::Fdatasync, 1)]), Vec::<&str>::new(), "it is gone again");
+    assert_eq!(kinds(&[(Call::Fdatasync, 1)]), [("named-by-another-sync", Some("/d/g".into()))]);
+    assert_eq!(kinds(&[(Call::Unlink, 0), (Call::Fdatasync, 1)]), [], "it is gone again");
     for own in [(Call::SyncFolder, 0), (Call::Fsync, 0), (Call::Sync, 0)] {
-        assert_eq!(kinds(&[own, (Call::Fdatasync, 1)]), Vec::<&str>::new(), "{own:?}");
+        assert_eq!(kinds(&[own, (Call::Fdatasync, 1)]), [], "{own:?}");
     }
 }
 
