@@ -174,11 +174,7 @@ impl Lab {
         ]);
         for f in &self.persistence_lint {
             let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
-            table.row([
-                text.to_string(),
-                place_of(f),
-                format!("{} {}", count(f.times as u64), f.counted()),
-            ]);
+            table.row([text.to_string(), place_of(f), format!("{} {}", count(f.times as u64), f.counted())]);
         }
         table.print();
     }

@@ -1,6 +1,7 @@
 //! What can be told from the log alone, without trying any image.
 
 use super::files::{Change, What};
+use super::in_flight::writes;
 use super::log::{Event, Happened, Kind, Log, SiteId};
 use super::recorded::{OUTSIDE, UNSEEN};
 use protocol::FenceKind;
@@ -29,6 +30,7 @@ impl Finding {
 
 /// See [`Finding::kind`].
 const BY_ANOTHER_SYNC: &str = "named-by-another-sync";
+const IDLE_FENCE: &str = "idle-fence";
 
 /// How a line stands: the last store to it, whether the kernel did it, and whether it was flushed or synced since.
 #[derive(Clone, Copy)]
@@ -94,11 +96,13 @@ impl Names {
 }
 
 /// Stores that nothing flushes or syncs up to the end, flushes of lines without a new store, and fences with nothing
-/// to wait for. Only of the region of interest. For machines whose caches are volatile and that have no persist path.
+/// to wait for, unless the program flushes nothing, and stores to no mapped file or makes sync calls. Only of the region of
+/// interest. For machines whose caches are volatile and that have no persist path.
 pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut found: BTreeMap<(&'static str, SiteId), usize> = BTreeMap::new();
     let mut lines: BTreeMap<u64, LineState> = BTreeMap::new();
     let mut to_fence = vec![false; log.threads];
+    let (mut flushes, mut stores, mut syncs) = (false, false, false);
     let (begins, mut names) = (log.begins(), Names::default());
     let mut by_the_way: BTreeMap<SiteId, String> = BTreeMap::new();
     for (index, Happened { event, change }) in log.pass().enumerate() {
@@ -111,6 +115,9 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 *found.entry((kind, event.site)).or_default() += 1;
             }
         };
+        flushes |= matches!(event.kind, Kind::Flush(_) | Kind::NonTemporal);
+        stores |= writes(event.kind);
+        syncs |= event.kind == Kind::Sync;
         match event.kind {
             Kind::Store | Kind::Locked { wrote: true } => {
                 lines.insert(line, LineState { store: event.site, by_kernel: false, flushed: false });
@@ -141,7 +148,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 // An ofence or dfence means more on other machines.
                 let x86 = matches!(kind, FenceKind::Sfence | FenceKind::Mfence);
                 if x86 && !to_fence[thread] {
-                    count("idle-fence");
+                    count(IDLE_FENCE);
                 }
                 to_fence[thread] = false;
             }
@@ -149,6 +156,9 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
             Kind::Change => change.iter().for_each(|change| names.follow(log, change, event.site)),
         }
     }
+    // Where nothing is flushed, and what is stored to files is synced, fences are there for the program's threads.
+    let has_fences = flushes || stores && !syncs;
+    found.retain(|(kind, _), _| *kind != IDLE_FENCE || has_fences);
     let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
     // How code without hooks flushes what it stores is not seen either.
     for state in lines.values().filter(|s| !s.flushed && name(s.store) != UNSEEN) {

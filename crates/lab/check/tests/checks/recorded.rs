@@ -501,6 +501,15 @@ fn what_is_never_synced_or_flushed_is_told_and_a_sync_counts_as_a_flush() {
     assert_eq!(kinds(&p), Vec::<&str>::new());
     p.pwrite(0, 0, 1).store(at(0) + 64, 1).fence();
     assert_eq!(kinds(&p), ["idle-fence", "never-flushed", "never-synced"]);
+    let mut p = Program::new(1);
+    p.pwrite(0, 0, 1).fence();
+    assert_eq!(kinds(&p), ["never-synced"], "a fence beside calls alone");
+    p.store(at(0) + 64, 1).fence();
+    assert_eq!(kinds(&p), ["idle-fence", "never-flushed", "never-synced"]);
+    p.call(Call::Fsync, file_address(0, 0), 0);
+    assert_eq!(kinds(&p), Vec::<&str>::new(), "who syncs what it stores and flushes nothing");
+    p.flush(0x7000_0000).fence();
+    assert_eq!(kinds(&p), ["idle-fence"]);
 }
 
 #[test]
