@@ -9,7 +9,7 @@ use protocol::{
     mask_of, offset_of,
 };
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -100,6 +100,8 @@ pub struct Log {
     pub files: Vec<FileState>,
     /// What [`Kind::Change`] events change.
     pub changes: Vec<Change>,
+    /// Files of which sync_file_range wrote something out, by index.
+    pub(super) written_out: BTreeSet<usize>,
     /// The recording whose events these are.
     pub(super) origin: Option<Arc<Origin>>,
 }

@@ -6,7 +6,7 @@ use super::named::Named;
 use super::pages::Pages;
 use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use trace::space::{Layout, Space, file_of};
 use trace::{Call, InOrder, Record, Recording};
@@ -42,13 +42,13 @@ pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
             units::watch::pass(done as u64, recording.len());
         }
     }
-    let Recorder { files, contents, .. } = recorder;
+    let Recorder { files, contents, written_out, .. } = recorder;
     let contents = contents.unwrap_or_default();
     let mut sites: Vec<String> = recording.about().locations.values().map(|name| short(name)).collect();
     sites.push(UNSEEN.into());
     let threads = recording.threads();
     let origin = Some(Arc::new(Origin { part, events, begins }));
-    Log { threads, sites, files, contents, sfence_settles: true, origin, ..Log::default() }
+    Log { threads, sites, files, contents, sfence_settles: true, written_out, origin, ..Log::default() }
 }
 
 /// A recording, and what of it a log is of.
@@ -115,6 +115,8 @@ struct Recorder {
     space: Space,
     /// Files by address: at the end, as they are before the first event.
     files: Vec<FileState>,
+    /// Those of which sync_file_range wrote something out.
+    written_out: BTreeSet<usize>,
     /// What files held at first; kept where somebody asks.
     contents: Option<Pages>,
     /// Events of the last record.
@@ -143,6 +145,7 @@ impl Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
             files,
+            written_out: BTreeSet::new(),
             contents: None,
             out: VecDeque::new(),
             changes: 0,
@@ -332,7 +335,8 @@ impl Recorder {
             Call::SyncFolder => self.sync(r, 0, 0, site),
             Call::Write | Call::Resize | Call::Allocate => self.resize(r, call, bytes, site),
             Call::Link | Call::Unlink | Call::Rename => self.rename(r, call, bytes, operand, site),
-            Call::MsyncAsync | Call::SyncFileRange => {}
+            Call::SyncFileRange => self.written_out.extend(self.file(r.address)),
+            Call::MsyncAsync => {}
         }
     }
 

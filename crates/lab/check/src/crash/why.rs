@@ -324,8 +324,16 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
         Some((_, late)) => {
             format!("no flush and fence between (its line is flushed only at {})", log.site(&late))
         }
-        None => "nothing flushes its line".into(),
+        None => nothing(log, store, "flushes its line"),
     }
+}
+
+/// That nothing makes a store durable; what wrote it out does not.
+fn nothing(log: &Log, store: &Event, does: &str) -> String {
+    let file = log.file_at(store.address).filter(|_| store.kind != Kind::Change);
+    let is_written_out = file.is_some_and(|file| log.written_out.contains(&file));
+    let remark = if is_written_out { " (sync_file_range makes nothing durable)" } else { "" };
+    format!("nothing {does}{remark}")
 }
 
 /// Whether a sync call makes a store durable.
@@ -340,7 +348,7 @@ fn no_sync(log: &Log, lost: &Mattering, until: usize) -> String {
     let helps = |e: &Event| if change { e.kind == Kind::Sync } else { syncs(e, &lost.event) };
     match log.pass().map(|h| h.event).skip(until.max(lost.index)).find(helps) {
         Some(late) => format!("it is synced only at {}", log.site(&late)),
-        None => "nothing syncs it".into(),
+        None => nothing(log, &lost.event, "syncs it"),
     }
 }
 

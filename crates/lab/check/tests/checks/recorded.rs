@@ -513,6 +513,21 @@ fn what_is_never_synced_or_flushed_is_told_and_a_sync_counts_as_a_flush() {
 }
 
 #[test]
+fn what_is_written_out_by_sync_file_range_is_told_to_be_no_more_durable() {
+    let why = |hint: &[u32]| {
+        let mut p = Program::new(2);
+        p.pwrite(0, 0, 1);
+        hint.iter().for_each(|file| _ = p.call(Call::SyncFileRange, file_address(*file, 0), 4096));
+        p.pwrite(1, 0, 1).call(Call::Fsync, file_address(1, 0), 0);
+        let found =
+            search(&p.log(), Persistency::Px86Line, |i| word(i, 0, 0) == Some(1) || word(i, 1, 0) == Some(0));
+        found.failures[0].why.text.clone()
+    };
+    assert!(why(&[]).ends_with(": nothing syncs it") && why(&[1]).ends_with(": nothing syncs it"));
+    assert!(why(&[0]).ends_with(": nothing syncs it (sync_file_range makes nothing durable)"));
+}
+
+#[test]
 fn a_write_that_is_torn_within_a_disks_sector_is_told() {
     let torn = |apart: u64, calls: u64| {
         let mut p = Program::new(1);
