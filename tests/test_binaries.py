@@ -107,7 +107,7 @@ def test_places_in_the_source_are_named(binary: Cli) -> None:
         info(binary, "./counted", "c.pm")
         named.append({r["location"] for r in binary.json("trace", "head", "t.cpt", "-n", 5000) if r["kind"] == "clwb"})
     assert len(named[0]) == 2 and all(place.startswith("counted.c:") and place.endswith(" work") for place in named[0])
-    assert named[1] == {"counted work"}, "the function, where no line is known"
+    assert len(named[1]) == 2 and all(place.startswith("counted work+0x") for place in named[1]), "the function, where no line is known"
     assert len(named[2]) == 2 and all(place.startswith("counted+0x") for place in named[2]), "the address, where not even that is"
 
 

@@ -47,17 +47,40 @@ fn name_by(about: &mut About, locations: &[u32], named: Named) {
     for (path, places) in std::mem::take(&mut about.code) {
         let own: Vec<(u32, u64)> = locations.iter().filter_map(|l| Some((*l, *places.get(l)?))).collect();
         let file = Path::new(&path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let symbols = OnceCell::new();
-        let has_name = |address| symbols.get_or_init(|| Symbols::of(&path)).have(address);
+        let known = OnceCell::new();
+        let symbols = || known.get_or_init(|| Symbols::of(&path));
         name_in(about, &path, &own, named, |function, address| {
-            Some(if function.starts_with('?') || !has_name(address) {
+            Some(if function.starts_with('?') || !symbols().have(address) {
                 format!("{file}+{address:#x}")
             } else {
                 format!("{file} {function}")
             })
         });
+        let begin_of = |address| symbols().begin_of(address);
+        tell_apart(about, &file, &own, begin_of);
     }
     shorten(about, locations);
+}
+
+/// Places of one file of which no line is known, and that are in one function, are told apart by where they are in it.
+fn tell_apart(about: &mut About, file: &str, places: &[(u32, u64)], begin_of: impl Fn(u64) -> Option<u64>) {
+    let without_line = format!("{file} ");
+    let mut functions: BTreeMap<String, Vec<(u32, u64)>> = BTreeMap::new();
+    for (location, address) in places {
+        let name = about.locations.get(location).filter(|name| name.starts_with(&without_line));
+        if let Some(name) = name {
+            functions.entry(name.clone()).or_default().push((*location, *address));
+        }
+    }
+    for (name, places) in functions {
+        if places.iter().all(|(_, address)| *address == places[0].1) {
+            continue;
+        }
+        for (location, address) in places {
+            let within = begin_of(address).map(|begin| format!("{name}+{:#x}", address - begin));
+            about.locations.insert(location, within.unwrap_or_else(|| format!("{file}+{address:#x}")));
+        }
+    }
 }
 
 /// Files stand under their own names; of several of one name, each with as many of its folders as tell it from the others.
@@ -192,6 +215,25 @@ mod tests {
             "put.c:3 one",
         ];
         assert_eq!(named, expected);
+    }
+
+    #[test]
+    fn places_of_one_function_without_lines_are_told_apart() {
+        let given = [
+            (1, "libz.so deflate"),
+            (2, "libz.so deflate"),
+            (3, "libz.so inflate"),
+            (4, "/srv/z.c:7 deflate"),
+            (5, "/srv/z.c:7 deflate"),
+            (6, "libz.so+0x40"),
+        ];
+        let mut about = About::default();
+        about.locations.extend(given.map(|(location, place)| (location, place.to_string())));
+        let places = [(1, 0x1010), (2, 0x1024), (3, 0x2000), (4, 0x3000), (5, 0x3004), (6, 0x40)];
+        tell_apart(&mut about, "libz.so", &places, |address| Some(address / 0x1000 * 0x1000));
+        let named: Vec<&str> = about.locations.values().map(String::as_str).collect();
+        let [_, _, others @ ..] = given.map(|(_, place)| place);
+        assert_eq!(named, [&["libz.so deflate+0x10", "libz.so deflate+0x24"], &others[..]].concat());
     }
 
     #[test]

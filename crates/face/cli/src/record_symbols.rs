@@ -37,6 +37,11 @@ impl Symbols {
         }
     }
 
+    /// Where the last function begins that does so before code.
+    pub(crate) fn begin_of(&self, address: u64) -> Option<u64> {
+        self.0.range(..=address).next_back().map(|(first, _)| *first)
+    }
+
     /// Whether code is of the last function that begins before it, as far as is known.
     pub(crate) fn have(&self, address: u64) -> bool {
         let last = self.0.range(..=address).next_back();
@@ -60,5 +65,6 @@ mod tests {
         assert!(inside.into_iter().all(|address| symbols.have(address)), "{symbols:?}");
         assert!(!symbols.have(0x111f) && !symbols.have(0x1131), "{symbols:?}");
         assert!(Symbols::default().have(0x1109), "nothing is known");
+        assert_eq!([0x1000, 0x111e].map(|address| symbols.begin_of(address)), [None, Some(0x111b)]);
     }
 }
