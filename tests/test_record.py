@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -186,6 +187,15 @@ def test_a_damaged_recording_is_said_to_be_damaged_and_where(cli: Cli) -> None:
     kept = cli.run("trace", "convert", "--salvage", "d.cpt", "s.cpt").stderr
     assert "16384 records in s.cpt; it lacks " in kept and f"its end ({len(whole) - second} bytes after the last whole block: {said})" in kept
     assert cli.json("trace", "info", "s.cpt")["records"] == 16384
+
+
+@pytest.mark.parametrize("bit", [stat.S_ISUID, stat.S_ISGID])
+def test_a_program_with_rights_of_its_own_is_refused_for_what_it_is(cli: Cli, bit: int) -> None:
+    shutil.copy("/bin/true", cli.folder / "own")
+    (cli.folder / "own").chmod(0o755 | bit)
+    for route in ("valgrind", "auto"):
+        said = cli.refuses("record", "--route", route, "--out", "t.cpt", "--", "./own")
+        assert "./own: a set-uid or set-gid program is not run under Valgrind: record a copy without the bit" in said
 
 
 def test_foreign_and_damaged_traces_are_refused(cli: Cli, tmp_path: Path) -> None:

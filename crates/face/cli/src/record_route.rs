@@ -82,6 +82,10 @@ impl Asked {
         if hooks {
             return Ok(Route::Hooks { region: self.region.join(" ") });
         }
+        if takes_rights(&program) {
+            let text = "a set-uid or set-gid program is not run under Valgrind: record a copy without the bit (cp makes one)";
+            return Err(Failure::BadInput(format!("{}: {text}", command[0])));
+        }
         let valgrind = find("valgrind").map_err(|_| {
             let text = "not compiled with coreplane cc, and Valgrind, which executes such programs, is not installed";
             Failure::BadInput(format!("{}: {text}", command[0]))
@@ -210,6 +214,11 @@ fn find(name: &str) -> Result<PathBuf, Failure> {
 
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
+}
+
+/// Whether a program runs with the rights of its file's user or group.
+fn takes_rights(program: &Path) -> bool {
+    std::fs::metadata(program).is_ok_and(|about| about.mode() & 0o6000 != 0)
 }
 
 /// Whether what a command starts tells the recorder what it does: the program, a library that is linked with it, or a program
