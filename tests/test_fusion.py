@@ -153,3 +153,10 @@ def test_device_files_cost_the_same_under_every_design_with_the_same_persistent_
     fast = [f"--set=fusion.{key}" for key in ("pm_read_ns=80", "pm_write_ns=80", "pm_mbps=68000")]
     dram = cli.json("run", "dram-swap", "stream", *SMALL, *arrays, *fast)
     assert dram["time_ns"] < rows[0]["time_ns"] / 2
+
+
+@pytest.mark.parametrize(("machine", "advice"), [("amf", "less os.reserved_mib\n"), ("unified", "less os.reserved_mib or fusion.pm_gib\n")])
+def test_a_kernel_that_takes_all_dram_is_told_by_the_keys_that_act(cli: Cli, machine: str, advice: str) -> None:
+    sets = ["--set", "fusion.dram_gib=1", "--set", "os.reserved_mib=1010"]
+    done = cli.run("run", machine, "sqlite-mem", *sets)
+    assert done.returncode == 2 and done.stderr.endswith(advice), done.stderr

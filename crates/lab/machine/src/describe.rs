@@ -617,9 +617,11 @@ impl Reader<'_> {
             let (name, at) = (key.get_ref(), key.span().start);
             let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(at, name))?;
             let text = self.string(value, name)?;
-            let is_own = machine.memories.iter().any(|memory| memory.settings.contains_key(param.key));
-            let set = machine.settings.get(param.key).filter(|_| !is_own);
-            check_source(param, text, set)
+            let own: Vec<_> =
+                machine.memories.iter().filter_map(|memory| memory.settings.get(param.key)).collect();
+            let given =
+                if own.is_empty() { machine.settings.get(param.key).into_iter().collect() } else { own };
+            check_source(param, text, &given)
                 .map_err(|e| self.error(value.span().start, &format!("sources: {name}: {e}")))?;
             machine.sources.insert(param.key, text.to_string());
             sourced.push((param.key, format!("{}:{}", self.file, self.line(at))));
@@ -628,14 +630,12 @@ impl Reader<'_> {
     }
 }
 
-/// Whether `text` is a source, and what it leaves open can be read and has the key's value among it, where that is one.
-fn check_source(param: &Param, text: &str, value: Option<&Setting>) -> Result<(), String> {
+/// Whether `text` is a source, and what it leaves open can be read and has the key's values among it.
+fn check_source(param: &Param, text: &str, values: &[&Setting]) -> Result<(), String> {
     let Some(open) = ::params::Source::read(text)?.open() else { return Ok(()) };
-    let checked = match value {
-        Some(value) => open.among.check(param.kind, value),
-        None => open.among.read(param.kind).map(drop),
-    };
-    checked.map_err(|e| format!("\"{text}\": {e}"))
+    let read = open.among.read(param.kind).map(drop);
+    let all = values.iter().try_for_each(|value| open.among.check(param.kind, value));
+    read.and(all).map_err(|e| format!("\"{text}\": {e}"))
 }
 
 /// The first machine that comes with the project and has a fidelity.

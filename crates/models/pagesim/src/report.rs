@@ -71,9 +71,10 @@ pub fn run(
 fn stopped(name: &str, s: &Settings, block_bytes: u64, why: &Stopped) -> Error {
     match why {
         Stopped::NoRoom(room) => Error::Config(format!(
-            "{name}: page descriptors and the kernel take {} MiB, and fusion.dram_gib has {} MiB; give more DRAM or less fusion.pm_gib",
+            "{name}: page descriptors and the kernel take {} MiB, and fusion.dram_gib has {} MiB; give {}",
             room.wanted / 256,
-            room.there / 256
+            room.there / 256,
+            room.advice()
         )),
         Stopped::OutOfMemory(full) => Error::Violation(full.text(s, block_bytes)),
     }

@@ -9,7 +9,7 @@ mod tests;
 
 use super::candidate::Candidate;
 use super::epochs::Epochs;
-use super::files::{FileState, What};
+use super::files::{Change, FileState, What};
 use super::grouped::{Apart, Flushed, InFlight, Limits, PendingChange};
 use super::log::{Event, Happened, Kind, Log, Pass, SiteId};
 use super::pages::Pages;
@@ -50,6 +50,8 @@ pub struct Tracker<'a> {
     epochs: Epochs,
     /// Files with all changes that are durable.
     durable: Vec<FileState>,
+    /// Those that are, of names, in their order.
+    renamed: Vec<(usize, Change)>,
     /// Changes that are not.
     pub(super) changes: Vec<PendingChange>,
     /// Units whose stores in flight bring what their threads' order does not ask for, where someone asked for them here.
@@ -79,6 +81,7 @@ impl<'a> Tracker<'a> {
             on_strands: vec![false; log.threads],
             epochs: Epochs::new(log.threads),
             durable: log.files.clone(),
+            renamed: Vec::new(),
             changes: Vec::new(),
             tangled: OnceLock::new(),
         }
@@ -557,7 +560,11 @@ impl<'a> Tracker<'a> {
     fn commit(&mut self, count: usize) {
         for PendingChange { event, change, .. } in self.changes.drain(..count) {
             change.apply(&mut self.durable);
-            let Some((from, to)) = change.cuts else { continue };
+            let cuts = change.cuts;
+            if change.name().is_some() {
+                self.renamed.push((event, change));
+            }
+            let Some((from, to)) = cuts else { continue };
             self.persisted.clear(from, to);
             let first = from / 64 * 64;
             for unit in self.in_flight.range(first..to).map(|(u, _)| *u).collect::<Vec<_>>() {

@@ -160,18 +160,23 @@ impl Small<'_, '_> {
         choice.into_iter().filter_map(|(unit, kept)| Some((unit, self.least(unit, kept)?))).collect()
     }
 
-    /// The fewest stores of a unit with which it fails, the oldest first, as far as there is time; none where what the unit
-    /// keeps decides nothing, or nobody knows.
+    /// The fewest stores of a unit, the oldest first, with which it fails as with those that it keeps, as far as there is time; none
+    /// where what the unit keeps decides nothing, or nobody knows.
     fn least(&mut self, unit: Unit, kept: usize) -> Option<usize> {
         let is_whole = kept == self.tracker.count(unit);
         // Of a whole unit it is known that it has to keep something.
         if !is_whole && (unit != METADATA || kept == 0 || self.fails_with(unit, 0) || self.is_over) {
             return None;
         }
-        let (mut holds, mut fails) = (0, kept);
+        // From what it keeps downwards: with few of them it may be another failure.
+        let (mut holds, mut fails, mut step) = (0, kept, 1);
         while self.tracker.are_several(unit) && fails - holds > 1 {
-            let middle = holds.midpoint(fails);
-            *(if self.fails_with(unit, middle) { &mut fails } else { &mut holds }) = middle;
+            let next = if holds > 0 { holds.midpoint(fails) } else { fails.saturating_sub(step).max(1) };
+            if self.fails_with(unit, next) {
+                (fails, step) = (next, 2 * step);
+            } else {
+                holds = next;
+            }
         }
         Some(fails)
     }

@@ -247,6 +247,49 @@ fn the_renaming_of_a_file_that_was_not_synced_is_told_whatever_is_named_after_it
     assert!(failure.why.text.starts_with(begins), "{failure:?}");
 }
 
+/// With fewer changes it fails in another way: what is told belongs to what recovery says.
+#[test]
+fn the_change_that_decides_is_the_last_of_those_that_fail_alike() {
+    let mut p = Program::new();
+    p.event(Kind::Written { call: 0 }, 1, 7, "write");
+    for name in ["a", "b", "c", "d", "e"] {
+        p.change(0, What::Link(name.into()), None, name);
+    }
+    let check = |image: &Candidate<'_>| {
+        let names = &image.files()[0].names;
+        let has = |name: &str| names.iter().any(|n| n == name);
+        if has("b") && !has("c") {
+            return Err("b alone".into());
+        }
+        if has("e") && value(image, 1) == 0 { Err("e too soon".into()) } else { Ok(()) }
+    };
+    let found = search(&p, &check);
+    let failure = found.failures.iter().find(|failure| failure.message == "e too soon").expect("it is found");
+    let there: Vec<_> = failure.why.present.iter().map(|note| note.site.as_str()).collect();
+    assert_eq!(there, ["e (the name e)"]);
+}
+
+/// What was written to a file is told by the name that it had then, also where a later one is durable.
+#[test]
+fn a_file_is_called_as_it_was_when_it_was_written() {
+    let mut p = Program::new();
+    p.0.files = vec![FileState { base: PM_BASE, ..FileState::default() }];
+    p.change(0, What::Link("new".into()), None, "open");
+    p.event(Kind::Written { call: 1 }, 1, 7, "write");
+    p.change(0, What::AtLeast(1 << 12), None, "write");
+    p.change(0, What::Rename("new".into(), "data".into()), None, "save");
+    p.event(Kind::Sync, 0, 0, "sync the folder");
+    let check = |image: &Candidate<'_>| {
+        let file = &image.files()[0];
+        let is_empty = file.names == ["data"] && value(image, 1) == 0;
+        if is_empty { Err("empty".into()) } else { Ok(()) }
+    };
+    let found = search(&p, &check);
+    let failure = found.failures.first().expect("it is found");
+    let files: Vec<_> = failure.why.missing.iter().map(|note| note.file.as_deref()).collect();
+    assert_eq!(files, [Some("new")], "{failure:?}");
+}
+
 /// A file is cut off and written again: the cut is what is there, and not what was durable before.
 #[test]
 fn a_change_that_is_there_is_told_beside_the_one_after_it_that_is_lost() {

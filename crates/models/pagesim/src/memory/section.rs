@@ -1,7 +1,7 @@
 //! Sections: boot, hiding, bringing memory online and taking it offline.
 
 use super::MemoryManager;
-use super::spec::{Descriptors, Medium, PAGE, SECTION};
+use super::spec::{Descriptors, Medium, PAGE, SECTION, ZoneSpec};
 use super::usage::{Level, Usage};
 use super::zone::Zone;
 use crate::policy::Policy;
@@ -14,6 +14,18 @@ pub struct NoRoom {
     pub wanted: u64,
     /// Pages that are there.
     pub there: u64,
+    /// Whether persistent memory has its descriptors there.
+    of_pm: bool,
+}
+
+impl NoRoom {
+    /// Which keys make them fit.
+    pub fn advice(&self) -> &'static str {
+        match self.of_pm {
+            true => "more fusion.dram_gib, or less os.reserved_mib or fusion.pm_gib",
+            false => "more fusion.dram_gib, or less os.reserved_mib",
+        }
+    }
 }
 
 impl MemoryManager {
@@ -33,7 +45,11 @@ impl MemoryManager {
             };
             if spec.online && all > 0 {
                 if kept >= all {
-                    return Err(NoRoom { wanted: kept, there: all });
+                    let has_pm =
+                        |zone: &ZoneSpec| zone.online && zone.medium == Medium::Pm && zone.sections > 0;
+                    let of_pm =
+                        self.spec.descriptors == Descriptors::Dram && self.spec.zones.iter().any(has_pm);
+                    return Err(NoRoom { wanted: kept, there: all, of_pm });
                 }
                 let zone = &mut self.zones[index];
                 zone.buddy.give_range(kept, all - kept);

@@ -5,13 +5,14 @@ use super::Tracker;
 impl Tracker<'_> {
     /// The name of a file at an event: the one that it has then, or gets next, or had at first; none where it never has one.
     pub(in crate::crash) fn name_of(&self, file: usize, event: usize) -> Option<String> {
-        let mut state = [self.durable.get(file)?.clone()];
-        for pending in &self.changes {
-            if pending.event >= event && !state[0].names.is_empty() {
+        let mut state = [self.log.files.get(file)?.clone()];
+        let durable = self.renamed.iter().map(|(event, change)| (*event, change));
+        for (at, change) in durable.chain(self.changes.iter().map(|pending| (pending.event, &pending.change)))
+        {
+            if at >= event && !state[0].names.is_empty() {
                 break;
             }
-            let own = (pending.change.file == file).then_some(0);
-            pending.change.what.apply(own, &mut state);
+            change.what.apply((change.file == file).then_some(0), &mut state);
         }
         let [state] = state;
         state.names.into_iter().next().or_else(|| self.log.first_name(file))
