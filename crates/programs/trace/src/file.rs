@@ -282,6 +282,8 @@ fn text_at(source: &dyn ReadAt, size: u64, at: &mut u64) -> Result<Option<(Strin
     let head = match next_block(source, size, *at, &mut contents)? {
         Next::Block(head) => Some(head).filter(|head| u32_at(head, 4) == TEXT),
         Next::Cut => None,
+        // Records are not what is asked for.
+        Next::Damaged(_) if is_other_block(source, *at)? => None,
         Next::Damaged(why) => return Err(TraceError::damaged(*at as usize, why)),
     };
     let text = head.and_then(|_| String::from_utf8(contents).ok());
@@ -290,6 +292,13 @@ fn text_at(source: &dyn ReadAt, size: u64, at: &mut u64) -> Result<Option<(Strin
         let (key, value) = text.split_once('\n').unwrap_or((&text, ""));
         (key.into(), value.into())
     }))
+}
+
+/// Whether a block of no text begins at `at`.
+fn is_other_block(source: &dyn ReadAt, at: u64) -> Result<bool, TraceError> {
+    let mut head = [0; 8];
+    source.read_at(at, &mut head)?;
+    Ok(&head[..4] == BLOCK && u32_at(&head, 4) != TEXT)
 }
 
 /// Reads the records of one thread, a block in memory at a time.
