@@ -124,7 +124,7 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
         limit,
         left: false,
     };
-    let (mut level, mut depth, mut complete) = (vec![(0, key, start)], 0, true);
+    let (mut level, mut depth) = (vec![(0, key, start)], 0);
     while !level.is_empty() {
         let mut next = Vec::new();
         for found in level {
@@ -134,20 +134,18 @@ pub fn explore<P: Protocol>(protocol: &P, limit: usize) -> Outcome {
                 watch::parts(id.into(), search.visits.len() as u64);
                 watch::steps(search.visits.len() as u64);
             }
-            // At the limit it is still to be seen whether there is a state more.
-            let room = search.visits.len() < limit || !search.left;
-            match search.visit(found, room, &mut next) {
-                Ok(None) => complete &= room,
-                Ok(Some(message)) => return search.outcome(depth, complete, Some((id, message))),
+            match search.visit(found, &mut next) {
+                Ok(None) => {}
+                Ok(Some(message)) => return search.outcome(depth, Some((id, message))),
                 Err(OutOfMemory) => {
-                    return Outcome { out_of_memory: true, ..search.outcome(depth, false, None) };
+                    return Outcome { complete: false, out_of_memory: true, ..search.outcome(depth, None) };
                 }
             }
         }
         depth += usize::from(!next.is_empty());
         level = next;
     }
-    search.outcome(depth, complete && !search.left, None)
+    search.outcome(depth, None)
 }
 
 /// Takes the steps that `choices` name from the start of `protocol`, and looks at what holds where they end.
@@ -191,16 +189,15 @@ struct Search<'a, P: Protocol> {
     possible: Vec<P::Step>,
     /// Most states.
     limit: usize,
-    /// Whether there were more.
+    /// Whether there were more: seen at the limit, and nothing is looked for behind it.
     left: bool,
 }
 
 impl<P: Protocol> Search<'_, P> {
-    /// Checks a state, and where there is `room` finds those after it. Gives what does not hold.
+    /// Checks a state, and finds those after it unless some are left out. Gives what does not hold.
     fn visit(
         &mut self,
         (id, key, state): Found<P::State>,
-        room: bool,
         next: &mut Vec<Found<P::State>>,
     ) -> Result<Option<String>, OutOfMemory> {
         let ends = self.protocol.is_final(&state);
@@ -208,7 +205,7 @@ impl<P: Protocol> Search<'_, P> {
         if let Some(message) = wrong(self.protocol, &state) {
             return Ok(Some(message));
         }
-        let stuck = room && !self.expand(id, key, &state, next)? && !ends;
+        let stuck = !self.left && !self.expand(id, key, &state, next)? && !ends;
         Ok(stuck.then(|| DEADLOCK.to_string()))
     }
 
@@ -263,14 +260,14 @@ impl<P: Protocol> Search<'_, P> {
         room.map_err(|_| OutOfMemory)
     }
 
-    fn outcome(&self, depth: usize, complete: bool, wrong: Option<(u32, String)>) -> Outcome {
+    fn outcome(&self, depth: usize, wrong: Option<(u32, String)>) -> Outcome {
         let violation = wrong.map(|(id, message)| {
             let choices = self.choices(id);
             let trace = replay(self.protocol, &choices).map_or(Vec::new(), |r| r.trace);
             Violation { message, trace, choices }
         });
         let (states, steps, finals) = (self.visits.len(), self.steps, self.finals);
-        Outcome { states, steps, depth, finals, complete, out_of_memory: false, violation }
+        Outcome { states, steps, depth, finals, complete: !self.left, out_of_memory: false, violation }
     }
 
     /// How a state was reached.
