@@ -54,12 +54,6 @@ static uint32_t caller_of(ThreadId tid) {
     return caller ? location_of(caller, 0) : 0;
 }
 
-/* Whether a library for persistent memory makes it. */
-static int is_called_by_pmem(ThreadId tid) {
-    const struct object *o = object_of(calling(tid));
-    return o && o->pmem;
-}
-
 /* The stack that was walked last: while its frames return to where they did then, it is the same. */
 static struct {
     Addr top;

@@ -99,7 +99,8 @@ static int is_of_files(UInt number) {
 static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     struct buffer *b = enter(tid);
     struct system_call *c = call_of(tid);
-    c->location = caller_of(tid);
+    Addr caller = calling(tid);
+    c->location = caller ? location_of(caller, 0) : 0;
     c->known = c->folder = 0;
     c->file = NULL;
     switch (number) {
@@ -119,7 +120,7 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
     case __NR_fsync: case __NR_fdatasync: before_sync(b, c, (int)a[0]); break;
     case __NR_msync:
-        if (is_called_by_pmem(tid)) msync_in_library();
+        if (is_of_pmem(caller)) msync_in_library();
         c->stamp = next_stamp();
         break;
     case __NR_sync: c->stamp = next_stamp(); break;

@@ -68,6 +68,12 @@ static struct object *object_of(Addr address) {
     return new_object(address);
 }
 
+/* Whether code is of a library for persistent memory. */
+static int is_of_pmem(Addr code) {
+    const struct object *o = object_of(code);
+    return o && o->pmem;
+}
+
 /* Whether code is the C library's, whose stores say less than who called it. */
 static int is_of_system(Addr code) {
     const struct object *o = object_of(code);
