@@ -7,7 +7,7 @@ use crate::output;
 use crate::quantity::count;
 use check::crash::{self, Persistency, Search, StoreNote};
 use serde_json::{Value, json};
-use trace::names::shown;
+use trace::names::{name_among, shown};
 
 /// What a search has found so far, in the folder of its results.
 pub(crate) const SO_FAR: &str = "crash.so-far.json";
@@ -164,11 +164,9 @@ fn noted(n: &Value, f: &Value) -> String {
 }
 
 /// A file by its own name, unless another one of the failure has the same.
-fn file_name<'v>(path: &'v str, f: &'v Value) -> &'v str {
-    let own = |path: &'v str| path.rsplit('/').next().unwrap_or(path);
+fn file_name<'v>(path: &'v str, f: &Value) -> &'v str {
     let notes = ["missing", "present"].into_iter().filter_map(|key| f[key].as_array()).flatten();
-    let mut others = notes.filter_map(|n| n["file"].as_str()).filter(|other| *other != path);
-    if others.any(|other| own(other) == own(path)) { path } else { own(path) }
+    name_among(path, notes.filter_map(|n| n["file"].as_str()))
 }
 
 /// Characters of an image's string that are printed.

@@ -11,7 +11,7 @@ use machine::Description;
 use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use trace::names::shown;
+use trace::names::{own_name, shown};
 use units::Time;
 
 /// What the lab found.
@@ -182,7 +182,7 @@ impl Lab {
 
 /// Where a remark is, and the own name of the file that it is about.
 fn place_of(f: &crash::Finding) -> String {
-    let own = f.file.as_deref().and_then(|name| name.trim_end_matches('/').rsplit('/').next());
+    let own = f.file.as_deref().map(|name| own_name(name.trim_end_matches('/')));
     own.map_or_else(|| f.site.clone(), |name| format!("{} ({})", f.site, shown(name)))
 }
 

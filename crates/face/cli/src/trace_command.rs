@@ -12,6 +12,7 @@ use std::io::{BufReader, BufWriter, Read};
 use std::path::Path;
 use trace::export::{self, Written};
 use trace::import::Format as Foreign;
+use trace::names::own_name;
 use trace::space::file_of;
 use trace::{Call, Kind, Record, Recording};
 use units::watch;
@@ -188,7 +189,7 @@ fn head(trace: &Recording, count: usize, json: bool) {
 fn address(trace: &Recording, address: u64) -> String {
     let Some((number, offset)) = file_of(address) else { return format!("{address:#x}") };
     let path = trace_info::path(trace.about(), number);
-    format!("{}+{offset:#x}", path.rsplit('/').next().unwrap_or(&path))
+    format!("{}+{offset:#x}", own_name(&path))
 }
 
 fn value(trace: &Recording, r: &Record) -> String {

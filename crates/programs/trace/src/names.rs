@@ -33,6 +33,17 @@ pub fn is_plain(text: &str) -> bool {
     !text.chars().any(|c| byte(c).is_some())
 }
 
+/// A path without its folders.
+pub fn own_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The same, or the whole path where another of `others` has that name too.
+pub fn name_among<'p, 'o>(path: &'p str, others: impl IntoIterator<Item = &'o str>) -> &'p str {
+    let is_taken = |other: &str| other != path && own_name(other) == own_name(path);
+    if others.into_iter().any(is_taken) { path } else { own_name(path) }
+}
+
 /// A name as it is shown: `\xe9` for a byte that is no part of a character, `\n` for a line break, `\x1b` for others that move
 /// what is printed.
 pub fn shown(text: &str) -> String {

@@ -8,6 +8,7 @@ use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use trace::names::own_name;
 use trace::space::{Layout, Space, file_of};
 use trace::{Call, InOrder, Record, Recording};
 
@@ -439,5 +440,5 @@ fn ended(thread: u64) -> u64 {
 /// Without the folders of a place `path/file.c:12 function`.
 fn short(name: &str) -> String {
     let (path, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
-    format!("{}{rest}", path.rsplit('/').next().unwrap_or(path))
+    format!("{}{rest}", own_name(path))
 }

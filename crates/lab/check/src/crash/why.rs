@@ -10,7 +10,7 @@ use super::torn::SECTOR;
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
 use std::collections::{BTreeMap, BTreeSet};
-use trace::names::shown;
+use trace::names::{name_among, shown};
 
 /// A store, for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,9 +130,7 @@ impl Mattering {
         let (Some(file), Some(offset), true) = (&self.file, self.offset, is_same) else {
             return self.named(log);
         };
-        let own = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
-        let is_alone = other.file.as_ref().is_none_or(|other| other == file || own(other) != own(file));
-        let name = shown(&if is_alone { own(file) } else { file.clone() });
+        let name = shown(name_among(file, other.file.as_deref()));
         self.told(log, &format!(" to {name}+{offset:#x}"))
     }
 
