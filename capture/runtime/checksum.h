@@ -30,3 +30,18 @@ static uint32_t checksum_of_records(const uint8_t *bytes, size_t n) {
     for (int lane = 0; lane < 4; lane++) sum = (sum << 7 | sum >> 25) ^ (uint32_t)(lanes[lane] ^ lanes[lane] >> 32);
     return sum;
 }
+
+/* Of a block: of its head up to the sum, and of its contents. */
+static uint32_t checksum_of_block(const uint32_t head[6], const uint8_t *contents, uint32_t n) {
+    int records = head[1] == BLOCK_FIRST || head[1] == BLOCK_NEXT;
+    uint32_t sum = records ? checksum_of_records(contents, n) : checksum(contents, n);
+    return (sum << 7 | sum >> 25) ^ checksum((const uint8_t *)head, 24);
+}
+
+/* Writes a block's head before its contents. */
+static void put_block_head(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t count, uint32_t n) {
+    uint32_t head[7] = {0, kind, thread, count, n, n};
+    __builtin_memcpy(head, "CBLK", 4);
+    head[6] = checksum_of_block(head, block + HEADER, n);
+    __builtin_memcpy(block, head, HEADER);
+}

@@ -56,10 +56,7 @@ static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t
         note_block(block + HEADER, kind, n);
         return;
     }
-    int records = kind == BLOCK_FIRST || kind == BLOCK_NEXT;
-    uint32_t head[7] = {0, kind, thread, count, n, n, (records ? checksum_of_records : checksum)(block + HEADER, n)};
-    __builtin_memcpy(head, "CBLK", 4);
-    __builtin_memcpy(block, head, HEADER);
+    put_block_head(block, kind, thread, count, n);
     /* No cancellation, and no handler that writes too, while the lock is held. */
     uint64_t signals = block_signals();
     take(&trace_lock);

@@ -67,7 +67,7 @@ static int make_trace(void) {
     }
     trace_device = s.st_dev;
     trace_inode = s.st_ino;
-    static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 2};
+    static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 3};
     return raw_write(trace_fd, head, 16) == 16;
 }
 

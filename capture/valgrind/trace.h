@@ -12,7 +12,7 @@ static void stop(const char *why) {
 }
 
 static int open_trace(const HChar *path) {
-    static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 2};
+    static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 3};
     trace_fd = VG_(fd_open)(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC, 0666);
     /* To where the program can neither close nor replace it. */
     if (trace_fd >= 0) trace_fd = VG_(safe_fd)(trace_fd);
@@ -21,10 +21,7 @@ static int open_trace(const HChar *path) {
 
 /* Writes a block whose contents lie behind HEADER free bytes. */
 static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t count, uint32_t n) {
-    int records = kind == BLOCK_FIRST || kind == BLOCK_NEXT;
-    uint32_t head[7] = {0, kind, thread, count, n, n, (records ? checksum_of_records : checksum)(block + HEADER, n)};
-    VG_(memcpy)(head, "CBLK", 4);
-    VG_(memcpy)(block, head, HEADER);
+    put_block_head(block, kind, thread, count, n);
     if (recording && VG_(write)(trace_fd, block, (Int)(HEADER + n)) != (Int)(HEADER + n)) stop("no room for the trace");
 }
 
