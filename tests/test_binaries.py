@@ -48,6 +48,13 @@ def file_of(found: dict, path: Path) -> dict:
     return next(f for f in found["files"] if f["path"] == str(path))
 
 
+def test_code_that_is_written_through_another_mapping_is_executed_as_it_is(binary: Cli) -> None:
+    compile_c(binary, "written_code")
+    said = json.loads(binary("record", "--format", "json", "--out", "t.cpt", "--", "./written_code", "a.bin"))
+    assert said["exit_code"] == 0
+    same(binary, Recording(binary, "t.cpt"), "a.bin")
+
+
 def test_counts_are_exact_and_the_file_is_the_one_that_was_left(binary: Cli) -> None:
     compile_c(binary, "counted")
     done = binary.run("record", "--quiet", "--out", "t.cpt", "--", "./counted", "c.pm")

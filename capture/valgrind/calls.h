@@ -133,8 +133,15 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     }
 }
 
+/* Code in a shared mapping of a file is written through another one, as compilers do that work while a program runs: Valgrind would go on with what was there first, as it does of files. */
+static void before_mapping_of_code(const UWord *a) {
+    int type = (int)a[3] & MAP_TYPE;
+    if (a[2] & PROT_EXEC && !(a[3] & MAP_ANONYMOUS) && (type == MAP_SHARED || type == MAP_SHARED_VALIDATE)) VG_(clo_smc_check) = COMPARE_ALL;
+}
+
 static void before_call(ThreadId tid, UInt number, UWord *a, UInt count) {
     (void)count;
+    if (number == __NR_mmap) before_mapping_of_code(a);
     if (forked) call_of_forked(number, a);
     if (!recording) return;
     if (number == __NR_clone && a[0] & VKI_CLONE_THREAD) {

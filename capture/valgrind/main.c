@@ -45,6 +45,9 @@
 /* Of Valgrind's core; its headers for tools do not say so. */
 extern Int VG_(safe_fd)(Int fd);
 extern Bool VG_(clo_trace_children);
+/* Which code is compared, before it is executed, with what was translated of it: an enumeration there. */
+extern UInt VG_(clo_smc_check);
+enum { COMPARE_ALL = 2 };
 enum { NR_IO_URING_SETUP = 425 };
 
 #include "../runtime/format.h"
