@@ -247,6 +247,21 @@ fn the_renaming_of_a_file_that_was_not_synced_is_told_whatever_is_named_after_it
     assert!(failure.why.text.starts_with(begins), "{failure:?}");
 }
 
+#[test]
+fn a_write_is_told_with_its_file_beside_a_change_at_the_same_place() {
+    let mut p = Program::new();
+    p.change(0, What::Link("new".into()), None, "open");
+    p.event(Kind::Written { call: 1 }, 1, 7, "save");
+    p.change(0, What::Rename("new".into(), "data".into()), None, "save");
+    let check = |image: &Candidate<'_>| {
+        let is_named = image.files()[0].names.iter().any(|name| name == "data");
+        if is_named && value(image, 1) == 0 { Err("empty".into()) } else { Ok(()) }
+    };
+    let failure = search(&p, &check).failures.swap_remove(0);
+    let begins = "the renaming of new to data at save can persist before the write to f+0x40 at save: ";
+    assert!(failure.why.text.starts_with(begins), "{failure:?}");
+}
+
 /// With fewer changes it fails in another way: what is told belongs to what recovery says.
 #[test]
 fn the_change_that_decides_is_the_last_of_those_that_fail_alike() {

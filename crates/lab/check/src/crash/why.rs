@@ -124,9 +124,7 @@ impl Mattering {
 
     /// The same beside another one: where the program's place does not tell the two apart, that in the file does.
     fn named_beside(&self, log: &Log, other: &Mattering) -> String {
-        let is_same = self.change.is_none()
-            && other.change.is_none()
-            && log.site(&self.event) == log.site(&other.event);
+        let is_same = self.change.is_none() && log.site(&self.event) == log.site(&other.event);
         let (Some(file), Some(offset), true) = (&self.file, self.offset, is_same) else {
             return self.named(log);
         };
