@@ -211,3 +211,20 @@ def test_counting_changes_neither_flags_nor_registers(cli: Cli, compiler: str, f
     subprocess.run([compiler, "-O2", PROGRAMS / "flags.c", "-o", "native"], cwd=cli.folder, check=True)
     said = [subprocess.run([f"./{p}"], cwd=cli.folder, capture_output=True, check=True).stdout for p in ("counted", "native")]
     assert said[0] == said[1] != b""
+
+
+@pytest.mark.parametrize("compiler", ["cc", "clang"])
+def test_a_fence_is_no_warning(cli: Cli, compiler: str) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    env = os.environ | {"COREPLANE_CC": compiler}
+    (cli.folder / "fence.c").write_text("#include <stdatomic.h>\nint main(void) { atomic_thread_fence(memory_order_acquire); return 0; }\n")
+    for flags in (["-c"], ["-o", "fence"], ["-Wtsan", "-c"] if compiler == "cc" else ["-O2", "-c"]):
+        done = cli.run("cc", "-Wall", "-Wextra", "-Werror", *flags, "fence.c", env=env)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_arguments_the_compiler_says_what_is_missing(cli: Cli) -> None:
+    own, ours = subprocess.run("cc", capture_output=True, text=True), cli.run("cc")
+    assert (ours.returncode, ours.stdout) == (own.returncode, own.stdout) == (1, "")
+    assert own.stderr.strip() in ours.stderr

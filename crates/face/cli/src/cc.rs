@@ -27,6 +27,9 @@ const LIBRARY_FILLERS: &str = "mempcpy stpcpy stpncpy strncat memccpy bcopy bzer
 /// The C library's headers would have them expanded in line all the same, or checked under other names: without hooks.
 const UNFORTIFIED: &str = "-U_FORTIFY_SOURCE";
 
+/// GCC warns of `atomic_thread_fence` beside the sanitizer's flag, which the user has not given.
+const QUIET_OF_FENCES: &str = "-Wno-tsan";
+
 /// Functions whose calls go through the runtime, beside [`LIBRARY_WRITERS`].
 const WRAPPED: &str = include_str!("../../../../capture/runtime/wrapped.txt");
 
@@ -38,7 +41,7 @@ pub(crate) enum Language {
 
 /// Ends with the compiler's own exit code.
 pub(crate) fn cc(args: &CcArgs, language: Language) -> Result<(), Failure> {
-    if args.args.first().is_none_or(|a| a == "--help" || a == "-h") {
+    if args.args.first().is_some_and(|a| a == "--help" || a == "-h") {
         crate::lines::say!("{}", include_str!("cc_help.txt").trim_end());
         return Ok(());
     }
@@ -73,6 +76,12 @@ fn command(words: &str) -> Command {
     command
 }
 
+/// The number of a GCC's release, of what `--version` prints: `gcc (Debian 12.2.0-14) 12.2.0`.
+fn release(version: &str) -> Option<u32> {
+    let mut after = version.lines().next()?.split(") ").skip(1);
+    after.find_map(|text| text.split('.').next()?.parse().ok())
+}
+
 /// Linker options that send calls through the runtime.
 fn wraps() -> Vec<String> {
     let wrapped = WRAPPED.split_whitespace().chain(LIBRARY_WRITERS.split_whitespace());
@@ -82,6 +91,8 @@ fn wraps() -> Vec<String> {
 struct Tools {
     compiler: String,
     clang: bool,
+    /// Whether the compiler warns of a fence that the sanitizer does not follow. Ours does.
+    warns_of_fences: bool,
     cache: Cache,
     assembler: String,
 }
@@ -95,15 +106,14 @@ impl Tools {
         let clang = version.contains("clang");
         let assembler = output(command(&compiler).arg("-print-prog-name=as"))?.trim().to_string();
         let assembler = if assembler.contains('/') { assembler } else { "/usr/bin/as".into() };
-        Ok(Tools { compiler, clang, cache: Cache::prepare()?, assembler })
+        let warns_of_fences = !clang && release(&version).is_some_and(|number| number >= 11);
+        Ok(Tools { compiler, clang, warns_of_fences, cache: Cache::prepare()?, assembler })
     }
 
     fn compile(&self, a: &Arguments) -> Result<ExitStatus, Failure> {
         match a.stage {
             Stage::Nothing => self.run(&a.all, a),
-            Stage::Compile => {
-                self.run(&[self.instrument(a), a.all.clone(), vec![UNFORTIFIED.into()]].concat(), a)
-            }
+            Stage::Compile => self.run(&[self.instrument(a), a.all.clone(), self.after()].concat(), a),
             Stage::Relocate | Stage::Program | Stage::Library => {
                 let folder = std::env::temp_dir().join(format!("coreplane-cc-{}", std::process::id()));
                 let temporary = Temporary::new(folder);
@@ -136,6 +146,12 @@ impl Tools {
         flags
     }
 
+    /// What no flag of the user's undoes.
+    fn after(&self) -> Vec<String> {
+        let quiet = self.warns_of_fences.then_some(QUIET_OF_FENCES);
+        [UNFORTIFIED].into_iter().chain(quiet).map(str::to_string).collect()
+    }
+
     /// Sources become objects first, since the compiler would link its own runtime otherwise.
     fn compile_and_link(&self, a: &Arguments, temporary: &Path) -> Result<ExitStatus, Failure> {
         let mut linked = a.link.clone();
@@ -144,7 +160,7 @@ impl Tools {
             let object = temporary.join(format!("{index}.o")).display().to_string();
             let mut flags = self.instrument(a);
             flags.extend(a.compile.iter().cloned());
-            flags.push(UNFORTIFIED.into());
+            flags.extend(self.after());
             flags.extend(self.dependencies(a, source));
             flags.extend(source.language.iter().flat_map(|l| ["-x".to_string(), l.clone()]));
             flags.extend(["-c".into(), source.file.clone(), "-o".into(), object.clone()]);
@@ -224,4 +240,17 @@ fn output(command: &mut Command) -> Result<String, Failure> {
         return Err(Failure::BadInput(format!("{name} failed: {text}")));
     }
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::release;
+
+    #[test]
+    fn the_release_of_a_compiler_is_read_of_its_version() {
+        assert_eq!(release("gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright"), Some(12));
+        assert_eq!(release("g++ (GCC) 9.4.1 20230605 (Red Hat 9.4.1-2)"), Some(9));
+        assert_eq!(release("cc (tools (own) 3) 14.1"), Some(14));
+        assert_eq!(release("tcc version 0.9"), None);
+    }
 }
