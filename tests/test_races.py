@@ -43,3 +43,13 @@ def test_a_program_that_comes_with_the_project_is_told_the_same(cli: Cli) -> Non
 def test_the_crash_lab_says_it_of_the_program_that_it_judges(recorded: Cli) -> None:
     said = recorded.json("crash", "lrp", "trace:wrong.cpt", "--check", "test -f {image}", "--points", 3, "--accept-unseen")
     assert any(f"racy.c:{STORE}" in note for note in said["notes"]), said["notes"]
+
+
+@pytest.mark.parametrize(("how", "races"), [("fenced", False), ("full", False), ("relaxed", True)])
+def test_fences_between_threads_make_relaxed_operations_release_and_acquire(cli: Cli, how: str, races: bool) -> None:
+    cli("cc", "-O1", "-g", "-pthread", PROGRAM, "-o", "racy")
+    cli("record", "--quiet", "--out", "t.cpt", "--", "./racy", "a.pm", how)
+    said = remarks(cli, "run", "asap-rp", "trace:t.cpt", "--no-bands")
+    assert [f"racy.c:{STORE}" in remark for remark in said] == [True] * races
+    kinds = cli.json("trace", "info", "t.cpt")["kinds"]
+    assert kinds.get("store-release", 0) == (0 if races else 40), "one for each store that follows a fence"

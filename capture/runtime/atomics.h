@@ -74,6 +74,7 @@ static THREAD_LOCAL struct {
         if (relaxed) { \
             if (last_seen.at != p || last_seen.value != v) turn(b, (uint64_t)p, PC, stamp, 0); \
             last_seen.at = p, last_seen.value = v; \
+            keep_relaxed(&b->loads, (uint64_t)p, LOG2(n)); \
             emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
         } else \
             emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, v, stamp); \
@@ -96,10 +97,11 @@ static THREAD_LOCAL struct {
         } \
         stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
-        uint32_t stamp = stamp_and_unlock(lock); \
-        if (relaxed) turn(b, (uint64_t)p, PC, stamp, 1); \
-        enum kind kind = relaxed ? STORE : order == __ATOMIC_SEQ_CST ? RMW : STORE_RELEASE; \
-        emit(b, kind, LOG2(n), (uint64_t)p, PC, v, relaxed ? 0 : stamp); \
+        int releases = !relaxed || releases_by_fence(b, (uint64_t)p, LOG2(n)); \
+        uint32_t first = relaxed && releases ? next_stamp() : 0, stamp = stamp_and_unlock(lock); \
+        if (relaxed) turn(b, (uint64_t)p, PC, first ? first : stamp, 1); \
+        enum kind kind = !releases ? STORE : order == __ATOMIC_SEQ_CST ? RMW : STORE_RELEASE; \
+        emit(b, kind, LOG2(n), (uint64_t)p, PC, v, releases ? stamp : 0); \
         atomic_done(b); \
     } \
     FETCH(n, type, exchange, __atomic_exchange_n, v) \
@@ -144,13 +146,3 @@ ATOMIC(8, uint8_t)
 ATOMIC(16, uint16_t)
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
-
-EXPORT void __tsan_atomic_thread_fence(int order) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    struct buffer *b = begin();
-    if (b && order == __ATOMIC_SEQ_CST) emit(b, MFENCE, 0, 0, PC, 0, 0);
-}
-EXPORT void __tsan_atomic_signal_fence(int order) {
-    (void)order;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}

@@ -36,6 +36,13 @@ struct look {
     uint32_t location, bytes;
 };
 
+/* The last words that a thread has looked at, or stored to, by relaxed atomic operations; with the size of each in bits 0 and 1. */
+enum { MOST_RELAXED = 8 };
+struct relaxed {
+    uint64_t words[MOST_RELAXED];
+    unsigned count, next;
+};
+
 struct buffer {
     uint8_t *at;
     /* Beyond it, the buffer is handed over. */
@@ -65,6 +72,9 @@ struct buffer {
     /* Of signal handlers that interrupt a hook: their own buffer, and the interrupted one. */
     struct buffer *side, *outer;
     struct frame *frames;
+    /* Loads since the thread's last fence that acquires; whether one that releases was there, and stores since (between.h). */
+    struct relaxed loads, stores;
+    int has_released;
     /* Whether the thread is in a part of the runtime that a signal handler must not enter. */
     int busy;
     /* The signals that were blocked before that. */

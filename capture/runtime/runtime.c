@@ -38,6 +38,7 @@
 #include "meetings.h"
 #include "accesses.h"
 #include "ranges.h"
+#include "between.h"
 #include "atomics.h"
 #include "atomics16.h"
 #include "fences.h"
