@@ -5,7 +5,7 @@ from pathlib import Path
 
 import drawn
 import pytest
-from conftest import Cli
+from conftest import ROOT, Cli
 
 NIGHT = bool(os.environ.get("COREPLANE_NIGHTLY"))
 at_night = pytest.mark.skipif(not NIGHT, reason="COREPLANE_NIGHTLY is not set")
@@ -43,3 +43,17 @@ def remote_memory_is_as_its_paper_has_it(lines: dict) -> None:
     for claim in ["redis-random", "redis-seq", "linreg", "histogram"]:
         pages, huge, by_line = lines[f"pberry.amplification.{claim}"]["ours"]
         assert by_line < pages < huge
+
+
+def test_claims_of_ones_own_are_read_or_refused_before_the_work(cli: Cli, tmp_path: Path) -> None:
+    all_of_them = (ROOT / "validation/claims.toml").read_text()
+    one = all_of_them[all_of_them.index("[[claim]]") :].replace('"asap.speedup.rp"', '"asap.speedup.rp"\ntolerence = 1', 1)
+    (tmp_path / "c.toml").write_text(one)
+    line = next(n for n, text in enumerate(one.splitlines(), 1) if text.startswith("tolerence"))
+    said = cli.refuses("reproduce", "asap", "--claims", "c.toml")
+    assert f"c.toml:{line}: claim asap.speedup.rp: tolerence: is not known; a claim has id, paper, " in said
+    head, *claims = all_of_them.split("[[claim]]\n")
+    (tmp_path / "n.toml").write_text("[[claim]]\n".join([head, *(c for c in claims if 'paper = "nearpm"' in c)]))
+    said = cli.refuses("reproduce", "asap", "--claims", "n.toml")
+    assert said == "coreplane: n.toml: has no claim of asap that is not an input; it has those of nearpm"
+    assert "no.toml: No such file" in cli.refuses("reproduce", "asap", "--claims", "no.toml")

@@ -35,10 +35,29 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 }
 
 fn claims(args: &ReproduceArgs) -> Result<Claims, Failure> {
-    Ok(match &args.claims {
-        Some(path) => Claims::read(path)?,
-        None => Claims::built_in()?,
-    })
+    let Some(path) = &args.claims else { return Ok(Claims::built_in()?) };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
+    let claims = Claims::of_text(&name, &text)?;
+    let papers = papers(args)?;
+    if papers.iter().all(|paper| claims.of(paper.name).next().is_none()) {
+        return Err(Failure::BadInput(format!(
+            "{name}: has no claim of {} that is not an input; {}",
+            papers.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+            instead(&claims)
+        )));
+    }
+    Ok(claims)
+}
+
+/// What may be asked for where a file has no claim of what was.
+fn instead(claims: &Claims) -> String {
+    let has = |p: &&Paper| claims.of(p.name).next().is_some();
+    let with: Vec<&str> = PAPERS.iter().filter(has).map(|p| p.name).collect();
+    match with.as_slice() {
+        [] => "give one such claim at least".into(),
+        with => format!("it has those of {}", with.join(", ")),
+    }
 }
 
 /// What is to be evaluated.

@@ -1,7 +1,6 @@
 //! The scoreboard's input: published numbers, one record each.
 
-use std::path::Path;
-use toml::{Table, Value};
+mod reading;
 
 /// A published claim.
 #[derive(Clone, Debug)]
@@ -37,59 +36,21 @@ impl Claims {
     /// # Errors
     /// Never for the file that is built in; a test reads it.
     pub fn built_in() -> Result<Claims, String> {
-        Claims::parse("validation/claims.toml", include_str!("../../../../validation/claims.toml"))
+        Claims::of_text("validation/claims.toml", include_str!("../../../../validation/claims.toml"))
     }
 
-    /// Those of a file.
+    /// Those of a file's text; messages name the `file`.
     ///
     /// # Errors
-    /// When the file cannot be read or is not a list of claims.
-    pub fn read(path: &Path) -> Result<Claims, String> {
-        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        Claims::parse(&path.display().to_string(), &text)
-    }
-
-    fn parse(file: &str, text: &str) -> Result<Claims, String> {
-        let table: Table = text.parse().map_err(|e| format!("{file}: {e}"))?;
-        let Some(Value::Array(records)) = table.get("claim") else {
-            return Err(format!("{file}: has no [[claim]] records"));
-        };
-        let list = records.iter().enumerate().map(|(i, r)| claim(file, i, r)).collect::<Result<_, _>>()?;
-        Ok(Claims { list })
+    /// When it is not a list of claims, or one of them is not as claims are.
+    pub fn of_text(file: &str, text: &str) -> Result<Claims, String> {
+        reading::read(file, text)
     }
 
     /// The claims of a paper that the simulation has to bear out.
     pub fn of<'a>(&'a self, paper: &'a str) -> impl Iterator<Item = &'a Claim> {
         self.list.iter().filter(move |c| c.paper == paper && c.purpose != "input")
     }
-}
-
-fn claim(file: &str, index: usize, record: &Value) -> Result<Claim, String> {
-    let bad = |key: &str, wants: &str| format!("{file}: claim {}: {key}: give {wants}", index + 1);
-    let text = |key: &str| {
-        record.get(key).and_then(Value::as_str).map(String::from).ok_or_else(|| bad(key, "a text"))
-    };
-    let number = |v: &Value| v.as_float().or_else(|| v.as_integer().map(|i| i as f64));
-    let values = match (record.get("value"), record.get("values")) {
-        (Some(v), None) => vec![number(v).ok_or_else(|| bad("value", "a number"))?],
-        (None, Some(Value::Array(all))) => {
-            all.iter().map(|v| number(v).ok_or_else(|| bad("values", "numbers"))).collect::<Result<_, _>>()?
-        }
-        (None, None) => Vec::new(),
-        _ => return Err(bad("value", "either value or values")),
-    };
-    let tolerance = record.get("tolerance").and_then(number).unwrap_or(0.0);
-    let kind = record.get("kind").and_then(Value::as_str).unwrap_or("order");
-    Ok(Claim {
-        id: text("id")?,
-        paper: text("paper")?,
-        place: text("where")?,
-        says: text("says")?,
-        kind: kind.into(),
-        purpose: text("use")?,
-        values,
-        tolerance,
-    })
 }
 
 impl Claim {
