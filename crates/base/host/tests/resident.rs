@@ -9,6 +9,7 @@ static MEMORY: host::LargePages = host::LargePages;
 const PAGE: usize = 2 << 20;
 
 /// Bytes of the process in memory.
+#[expect(clippy::disallowed_methods, reason = "the kernel says what the process takes")]
 fn resident() -> usize {
     let text = fs::read_to_string("/proc/self/statm").unwrap();
     4096 * text.split(' ').nth(1).unwrap().parse::<usize>().unwrap()

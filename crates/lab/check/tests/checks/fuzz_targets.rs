@@ -10,6 +10,7 @@ use units::Random;
 /// Damaged copies of all seeds of a target together.
 const COPIES: u64 = 3000;
 
+#[expect(clippy::disallowed_methods, reason = "seeds are files beside the fuzz targets")]
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/seeds").join(target);
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();

@@ -56,6 +56,7 @@ fn value(param: &Param, r: &mut Random) -> String {
 }
 
 /// Stops the work when it takes too long; says whether it had to.
+#[expect(clippy::disallowed_methods, reason = "a machine that runs for ever is stopped by the host's clock")]
 fn limited<T>(work: impl FnOnce() -> T) -> Option<T> {
     let (watch, done) = (Arc::new(Watch::default()), Arc::new(AtomicBool::new(false)));
     let (seen, ended) = (Arc::clone(&watch), Arc::clone(&done));
