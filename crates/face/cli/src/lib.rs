@@ -86,6 +86,7 @@ mod table;
 mod trace_command;
 mod trace_info;
 mod track_command;
+mod whole;
 
 use args::{Cli, Command};
 pub use kept::keep_measured_times;

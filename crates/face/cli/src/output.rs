@@ -208,15 +208,9 @@ pub(crate) fn options(settings: &Settings) -> RunOptions {
     RunOptions { seed: settings.seed, mode, without_images: true, ..RunOptions::default() }
 }
 
-/// Writes a file into a folder: first under another name, then in one step, so that no half of it is ever seen.
+/// Writes a file into a folder.
 pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let fail = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", folder.join(name).display()));
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    // Of this process alone: several may write into one folder.
-    let partial = Temporary::new(folder.join(format!(".{name}.{}.partial", std::process::id())));
-    std::fs::write(partial.path(), bytes)
-        .and_then(|()| std::fs::rename(partial.path(), folder.join(name)))
-        .map_err(fail)
+    crate::whole::put_bytes(&folder.join(name), bytes)
 }
 
 /// Makes the folder that was asked for, before work begins whose results could not be kept.

@@ -86,12 +86,12 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recordings;
+    use crate::whole;
     use std::collections::BTreeMap;
 
     #[test]
     fn folders_are_those_that_were_there_before_and_stay_where_nothing_recorded_leads_to() {
-        let temporary = recordings::beside(&std::env::temp_dir().join("found"), "folders");
+        let temporary = whole::beside(&std::env::temp_dir().join("found"), "folders");
         let at = temporary.path().display().to_string();
         let make = |folder: &str| std::fs::create_dir_all(format!("{at}/{folder}")).unwrap();
         let rename = |from: &str, to: &str| {

@@ -5,7 +5,7 @@ use crate::args::Common;
 use crate::interrupt;
 use crate::record_folders::Begun;
 use crate::record_route::Asked;
-use crate::{output, progress, record_places, recordings, trace_info};
+use crate::{output, progress, record_places, recordings, trace_info, whole};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -34,8 +34,8 @@ pub(crate) fn record_once(
     stdout: Stdio,
 ) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
-    let folder = recordings::beside(out, "hosts");
-    recordings::can_be_made(out)?;
+    let folder = whole::beside(out, "hosts");
+    whole::can_be_made(out)?;
     prepare(folder.path())?;
     let begun = Begun::now(command);
     let (status, seconds) = output::timed(|| run(command, folder.path(), stdout));
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_process_that_left_nothing_hides_none_that_came_later() {
-        let folder = recordings::beside(&std::env::temp_dir().join("gap"), "hosts");
+        let folder = whole::beside(&std::env::temp_dir().join("gap"), "hosts");
         let at = folder.path();
         prepare(at).unwrap();
         let counters: Vec<u8> = [9u32, 3].into_iter().flat_map(u32::to_ne_bytes).collect();

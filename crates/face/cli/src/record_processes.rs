@@ -6,7 +6,7 @@ use crate::record_check;
 use crate::record_folders::Begun;
 use crate::record_hosts::{ended, inherit};
 use crate::record_route::Asked;
-use crate::{output, progress, record_places, record_run, recordings, trace_info};
+use crate::{output, progress, record_places, record_run, recordings, trace_info, whole};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::ExitStatusExt;
@@ -40,7 +40,7 @@ pub(crate) fn record_once(
     stdout: Stdio,
 ) -> Result<Value, Failure> {
     recordings::format_of(out)?;
-    let folder = recordings::beside(out, "processes");
+    let folder = whole::beside(out, "processes");
     let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.path().display()));
     std::fs::create_dir_all(folder.path()).map_err(named)?;
     let route = asked.told(command, common)?;

@@ -1,7 +1,7 @@
 //! Recordings on the disk: opened without reading them into memory, written a piece at a time.
 
 use crate::Failure;
-use crate::interrupt::Temporary;
+use crate::whole;
 use protocol::Image;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -70,7 +70,7 @@ pub(crate) fn prefix(path: &Path) -> Result<Recording, Failure> {
     Recording::prefix(source(path)?).map_err(named(path))
 }
 
-/// Writes a recording: first under another name, then in one step, so that no half of it is ever seen.
+/// Writes a recording.
 pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result<(), Failure> {
     put(path, |file| {
         let mut out = BufWriter::with_capacity(1 << 18, file);
@@ -81,22 +81,6 @@ pub(crate) fn save(recording: &Recording, path: &Path, format: Format) -> Result
         .map_err(named(path))?;
         out.flush().map_err(|e| named(path)(e.into()))
     })
-}
-
-/// Writes bytes that are made, in the same way.
-pub(crate) fn save_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    put(path, |mut file| file.write_all(bytes).map_err(|e| named(path)(e.into())))
-}
-
-/// Whether a file can be made there: said before work that takes long. What is there stays until the work is done.
-pub(crate) fn can_be_made(path: &Path) -> Result<(), Failure> {
-    let probe = beside(path, "probe");
-    let tried = if path.is_dir() {
-        Err(io::ErrorKind::IsADirectory.into())
-    } else {
-        File::create(probe.path()).map(|_| ())
-    };
-    tried.map_err(|e| Failure::BadInput(format!("--out: {} cannot be written: {e}", path.display())))
 }
 
 /// Writes a text as it is made, and gives what its writer says of it.
@@ -129,26 +113,10 @@ pub(crate) fn numbered(out: &Path, which: &str) -> PathBuf {
     out.with_extension(format!("{which}.{extension}"))
 }
 
-/// A file beside another one, of this process alone (several may write into one folder), which goes afterwards.
-pub(crate) fn beside(path: &Path, kind: &str) -> Temporary {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    Temporary::new(folder.join(format!(".{name}.{}.{kind}", std::process::id())))
-}
-
-/// Makes a file: under another name until it is whole.
+/// Makes a file, and removes what others left half made beside it.
 fn put<T>(path: &Path, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let fail = |e: io::Error| named(path)(e.into());
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    remove_abandoned(folder);
-    let partial = beside(path, "partial");
-    let file = File::create(partial.path()).map_err(fail)?;
-    // Where there are no locks, the process's number must do.
-    _ = file.try_lock();
-    let said = write(&file)?;
-    std::fs::rename(partial.path(), path).map_err(fail)?;
-    Ok(said)
+    remove_abandoned(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+    whole::put(path, write)
 }
 
 /// Whether a process that is no more left a file or folder. One that lives holds a lock on it, whose number may mean another

@@ -6,6 +6,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use crate::recordings;
 use crate::trace_info;
+use crate::whole;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{BufReader, BufWriter, Read};
@@ -44,6 +45,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
         TraceCommand::Convert { from, input, output: to, salvage, export, common } => {
             let exported =
                 export.as_deref().map(|name| named("--to", name, &export::Format::ALL)).transpose()?;
+            whole::is_not_the_input(to, input)?;
             let trace = match from {
                 Some(name) => import(name, input, to)?,
                 None if *salvage => salvaged(input)?,
@@ -103,7 +105,7 @@ fn import(name: &str, path: &Path, to: &Path) -> Result<Recording, Failure> {
     let bytes = input.metadata().map_or(0, |about| about.len());
     let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     // A trace of another tool says how many threads and records it has only at its end: it is made a block file first.
-    let blocks = recordings::beside(to, "import");
+    let blocks = whole::beside(to, "import");
     let folder = blocks.path().parent().map_or(Ok(()), std::fs::create_dir_all);
     let out = folder
         .and_then(|()| std::fs::File::create(blocks.path()))

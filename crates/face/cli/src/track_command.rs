@@ -5,7 +5,7 @@ use crate::args::{TrackArgs, TrackMechanism, TrackMode};
 use crate::lines::{self, say};
 use crate::output::{self, Table, number};
 use crate::progress::{self, Progress};
-use crate::{quantity, recordings};
+use crate::{quantity, whole};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -25,7 +25,7 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
         let text = "--out: .ktracker has no room for several processes; give a name that ends in .parquet";
         return Err(Failure::BadInput(text.into()));
     }
-    args.out.as_deref().map_or(Ok(()), recordings::can_be_made)?;
+    args.out.as_deref().map_or(Ok(()), whole::can_be_made)?;
     let live = !output::is_json(&args.common);
     // Lines that appear as windows end say it themselves, where they are read at once.
     let bar = (!live || !std::io::stdout().is_terminal()).then(|| match args.windows {
@@ -42,7 +42,7 @@ pub(crate) fn track(args: &TrackArgs) -> Result<(), Failure> {
     })?;
     drop(bar);
     if let (Some(path), Some(format)) = (&args.out, format) {
-        recordings::save_bytes(path, &track::save(&report, format)?)?;
+        whole::put_bytes(path, &track::save(&report, format)?)?;
         if matches!(format, Format::Parquet) {
             summarise(&path.with_extension("json"), &report)?;
         }
