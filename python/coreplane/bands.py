@@ -151,7 +151,7 @@ def said(data: dict[str, Any]) -> list[str]:
     """How much faster each machine of a comparison is, how sure that is, and what decides it."""
     lines = []
     for r in data["machines"]:
-        if r["machine"] == data["baseline"] or "moved_by" not in r.get("band", {}):
+        if r["machine"] == data["baseline"] or not {"moved_by", "speedup"} <= r.get("band", {}).keys():
             continue
         low, high = r["band"]["speedup"]
         decides = r["band"]["moved_by"] or "no open parameter"

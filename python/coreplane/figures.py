@@ -33,7 +33,8 @@ def colour(names: list[str], title: str | None = None) -> alt.Color:
 
 def speedups(data: dict[str, Any]) -> alt.Chart | alt.LayerChart:
     """Speedup over the baseline, a bar a machine with its number under its name; bands, where there are any, are lines on a layer of their own."""
-    rows = [{"machine": r["machine"], "speedup": r["speedup"]} for r in data["machines"]]
+    # Where the work took no time there is none.
+    rows = [{"machine": r["machine"], "speedup": r["speedup"]} for r in data["machines"] if r["speedup"] is not None]
     names = [r["machine"] for r in rows]
     # Numbers on bars would be a second layer, and under the names no band crosses them. Names have a line a word, or they overlap.
     lines = json.dumps({r["machine"]: [*r["machine"].replace(" = ", "=").split(), f"{r['speedup']:.2f}"] for r in rows})
@@ -214,6 +215,11 @@ def over_time(rows: list[dict[str, Any]], title: str, x: str, axis: str) -> alt.
         .properties(title=title, width=620, height=280)
     )
     return drawn
+
+
+def lasts(series: dict[str, list[float]]) -> bool:
+    """Whether it was looked at more than once in the time: a run that ends before has nothing to draw over time."""
+    return len(set(series["seconds"])) > 1
 
 
 def memory_over_time(series: dict[str, list[float]], title: str) -> alt.VConcatChart:

@@ -69,7 +69,7 @@ def run(folder: Path) -> Path | None:
     title = f"{sentences.titled(data['workload'])} on {data['machine']}"
     rows = [[name, shown(name, value), meanings().get(name, ("", ""))[1]] for name, value in data["stats"].items() if value]
     phases = [[p["name"], (f"{p['operations']:,}", p["operations"]), shown("throughput.operations_per_second", p["operations_per_second"])] for p in data.get("phases", [])]
-    figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title), sentences.over_time(data["series"]))) if "series" in data else ""
+    figure = section("Memory over time", page.figure(folder, "timeline", figures.memory_over_time(data["series"], title), sentences.over_time(data["series"]))) if "series" in data and figures.lasts(data["series"]) else ""
     rate = data["stats"].get("throughput.operations_per_second")
     said = [largest(data), spread(data), f"{quantity(rate, '1/s').removesuffix('/s')} operations a simulated second." if rate else "", *data.get("remarks", [])]
     drawn = page.figure(folder, "time", figures.causes_of([data], causes, cores), sentences.split(of_a_core([data]))) if causes(data) else ""
@@ -103,14 +103,14 @@ def compare(folder: Path) -> Path:
     """Writes the report of a comparison from the compare.json in ``folder``."""
     data = json.loads((folder / "compare.json").read_text())
     runs = data["machines"]
-    over_time = "series" in runs[0]
+    over_time = "series" in runs[0] and any(figures.lasts(r["series"]) for r in runs)
     heads = columns()
     names = [n for n in heads if any(r["stats"].get(n) for r in runs)]
     rows = []
     for r in runs:
         band = [f"{r['band']['speedup'][0]:.2f}..{r['band']['speedup'][1]:.2f}"] if "speedup" in r.get("band", {}) else ["-"]
         found = [shown(n, r["stats"][n]) if n in r["stats"] else "-" for n in names]
-        rows.append([r["machine"], (quantity(r["time_ns"], "ns"), r["time_ns"]), (f"{r['speedup']:.2f}", r["speedup"]), *band, *found])
+        rows.append([r["machine"], (quantity(r["time_ns"], "ns"), r["time_ns"]), _speedup(r["speedup"]), *band, *found])
     head = ["machine", "time", "speedup", "band", *(heads[n] for n in names)]
     if all(row[3] == "-" for row in rows):
         rows, head = [row[:3] + row[4:] for row in rows], head[:3] + head[4:]
@@ -118,7 +118,7 @@ def compare(folder: Path) -> Path:
     split = page.figure(folder, "time", figures.causes_of(runs, causes, cores), sentences.split(of_a_core(runs), by_recording(runs))) if causes(runs[0]) else ""
     body = [
         page.summary([*bands.said(data), *said, *data.get("remarks", [])]),
-        section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data), sentences.speeds(data))),
+        section("Side by side", page.table(head, rows), page.figure(folder, "speedup", figures.speedups(data), sentences.speeds(data)) if any(r["speedup"] for r in runs) else ""),
         *tables(data),
         section("Where the time went", split, account(runs)),
         latencies.drawn(folder, runs),
@@ -128,6 +128,11 @@ def compare(folder: Path) -> Path:
         page.provenance(data),
     ]
     return page.write(folder, sentences.titled(data["workload"]), f"seed {runs[0]['seed']}; speedups over {data['baseline']}", body)
+
+
+def _speedup(value: float | None) -> tuple[str, float] | str:
+    """A cell of it; there is none where the work took no time."""
+    return "-" if value is None else (f"{value:.2f}", value)
 
 
 def _over_time(folder: Path, runs: list[dict[str, Any]]) -> str:

@@ -1,5 +1,6 @@
 """What runs give: times, statistics and charts."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -109,8 +110,8 @@ class Run:
         Path(path).write_bytes(self.timeline)
 
     def plot(self) -> alt.Chart | alt.VConcatChart:
-        """A core's time by what it was spent on; at page fidelity, memory, swap, faults and processor time over simulated time."""
-        if "series" in self.data:
+        """A core's time by what it was spent on; at page fidelity, memory, swap, faults and processor time over simulated time, where there is some."""
+        if "series" in self.data and figures.lasts(self.data["series"]):
             return notebook.offline(figures.memory_over_time(self.data["series"], f"{self.workload} on {self.machine}"))
         drawn = figures.causes_of([self.data], spent.causes, spent.cores)
         return notebook.offline(drawn.properties(title=f"{self.workload} on {self.machine}"))
@@ -145,8 +146,8 @@ class Comparison(Mapping[str, Run]):
 
     @property
     def speedup(self) -> dict[str, float]:
-        """By machine, how many times as fast as the baseline it is."""
-        return {run.machine: float(run.data["speedup"]) for run in self.runs}
+        """By machine, how many times as fast as the baseline it is; NaN where the work took no time."""
+        return {run.machine: math.nan if run.data["speedup"] is None else float(run.data["speedup"]) for run in self.runs}
 
     @property
     def table(self) -> pl.DataFrame:
@@ -154,13 +155,13 @@ class Comparison(Mapping[str, Run]):
         columns: dict[str, list[object]] = {
             "machine": [run.machine for run in self.runs],
             "time_ns": [run.time for run in self.runs],
-            "speedup": [float(run.data["speedup"]) for run in self.runs],
+            "speedup": [run.data["speedup"] for run in self.runs],
         }
         if any(run.band for run in self.runs):
             bands = [run.data.get("band", {}).get("speedup", [None, None]) for run in self.runs]
             columns["speedup_low"] = [low for low, _ in bands]
             columns["speedup_high"] = [high for _, high in bands]
-        return pl.DataFrame(columns)
+        return pl.DataFrame(columns, schema_overrides={"speedup": pl.Float64})
 
     @property
     def stats(self) -> pl.DataFrame:
@@ -205,7 +206,7 @@ class Comparison(Mapping[str, Run]):
         return notebook.offline(figures.causes_of(self.data["machines"], spent.causes, spent.cores))
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{name} {speedup:.2f}" for name, speedup in self.speedup.items())
+        rows = ", ".join(f"{name} {'-' if math.isnan(speedup) else f'{speedup:.2f}'}" for name, speedup in self.speedup.items())
         return f"<{self.workload}: {rows}>"
 
     def _repr_html_(self) -> str:

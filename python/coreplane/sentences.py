@@ -67,7 +67,7 @@ def speeds(data: dict[str, Any]) -> str:
 
 def _ranked(data: dict[str, Any]) -> str:
     """Which machine is fastest and which slowest, where that is sure."""
-    machines, base = data["machines"], data["baseline"]
+    machines, base = [r for r in data["machines"] if r["speedup"] is not None], data["baseline"]
     ranked = sorted(machines, key=lambda r: -r["speedup"])
     best, worst = ranked[0], ranked[-1]
     if not is_faster(best, worst):

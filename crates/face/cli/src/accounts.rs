@@ -84,6 +84,9 @@ pub(crate) fn table<'a>(reports: impl Iterator<Item = (&'a str, &'a Report)> + C
     let columns: Vec<usize> = (0..accounts.first()?.1.causes.len())
         .filter(|c| accounts.iter().any(|(_, a)| a.causes[*c].1 > 0.0))
         .collect();
+    if columns.is_empty() {
+        return None;
+    }
     let head = columns.iter().map(|c| format!("{} %", accounts[0].1.causes[*c].0.name));
     let mut table = Table::new(std::iter::once("cores' time".to_string()).chain(head));
     for (name, account) in &accounts {
@@ -227,6 +230,11 @@ fn against_baseline(
     span: Option<(f64, f64)>,
 ) -> String {
     let (here, there) = (report.time_of_work(), base.time_of_work());
+    if let Some((idle, _)) = [(name, here), (base_name, there)].iter().find(|(_, time)| *time <= 0.0) {
+        return format!(
+            "{name} is neither faster nor slower than {base_name}: the work took no time on {idle}."
+        );
+    }
     let Some(mut text) = faster(name, base_name, there / here, span) else {
         let known =
             span.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2} times as fast)"));

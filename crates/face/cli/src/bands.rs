@@ -186,24 +186,25 @@ impl Runs {
         self.told.iter().filter(|((_, end), _)| which(*end)).map(|(_, told)| told.time).collect()
     }
 
-    /// How much faster than `base` these are: the means over the recordings.
-    pub(crate) fn speedup(&self, base: &Runs) -> f64 {
+    /// How much faster than `base` these are: the means over the recordings. None where one of them took no time.
+    pub(crate) fn speedup(&self, base: &Runs) -> Option<f64> {
         let mean_of = |runs: &Runs| {
             let counting = runs.told.iter().filter(|((_, end), _)| end.is_none());
             mean(&counting.map(|(_, told)| told.work).collect::<Vec<_>>())
         };
-        mean_of(base) / mean_of(self)
+        ratio(mean_of(base), mean_of(self))
     }
 
     /// How much faster than `base` each run is.
     fn speedups(&self, base: &Runs) -> Vec<f64> {
         let pairs = self.told.iter().zip(&base.told);
-        pairs.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1.work / a.1.work).collect()
+        pairs.filter(|(a, b)| a.0 == b.0).filter_map(|(a, b)| ratio(b.1.work, a.1.work)).collect()
     }
 
     /// The least and the greatest speedup of all runs, where there is more than one.
     pub(crate) fn speedup_band(&self, base: &Runs) -> Option<(f64, f64)> {
-        (self.told.len() > 1).then(|| extremes(&self.speedups(base)))
+        let all = self.speedups(base);
+        (self.told.len() > 1 && !all.is_empty()).then(|| extremes(&all))
     }
 
     /// The least and the greatest time, where there is more than one run.
@@ -257,6 +258,11 @@ impl Told {
         let (time, work) = (report.time.as_ns(), report.time_of_work());
         Told { time, work, causes: causes.map(|s| (s.name.clone(), s.value)).collect() }
     }
+}
+
+/// How many times one time is another; none where either is nothing.
+pub(crate) fn ratio(one: f64, other: f64) -> Option<f64> {
+    (one > 0.0 && other > 0.0).then(|| one / other)
 }
 
 fn mean(times: &[f64]) -> f64 {

@@ -225,7 +225,8 @@ fn print(args: &CompareArgs, on: &[String], runs: &[Runs], base: &Runs, spanned:
     let mut table = Table::new(fixed.chain(columns.iter().map(|info| info.column)));
     for ((name, of), spanned) in on.iter().zip(runs).zip(spanned) {
         let time = of.time();
-        let fixed = [name.clone(), quantity::time(time), format!("{:.2}", of.speedup(base))];
+        let fixed =
+            [name.clone(), quantity::time(time), of.speedup(base).map_or("-".into(), |s| format!("{s:.2}"))];
         let spread = spanned.as_ref().and_then(|s| ends(s.speedup.as_ref()?));
         let band = spread.or_else(|| of.speedup_band(base)).map(|(low, high)| format!("{low:.2}..{high:.2}"));
         let report = of.report().0;

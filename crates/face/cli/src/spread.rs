@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::{Common, Settings};
+use crate::bands::ratio;
 use crate::kept::{Kept, build};
 use crate::lines::say;
 use crate::output;
@@ -57,10 +58,10 @@ impl Measure {
 
     /// How many times as fast the machine with that number is as the one with the number `base`.
     fn speedup(self, all: &[Outcome], number: usize, base: usize) -> Option<f64> {
-        Some(match self.by_rate {
-            true => self.mean(all, number, OPERATION_RATE)? / self.mean(all, base, OPERATION_RATE)?,
-            false => self.time(all, base)? / self.time(all, number)?,
-        })
+        match self.by_rate {
+            true => ratio(self.mean(all, number, OPERATION_RATE)?, self.mean(all, base, OPERATION_RATE)?),
+            false => ratio(self.time(all, base)?, self.time(all, number)?),
+        }
     }
 
     fn mean(self, all: &[Outcome], number: usize, of: &str) -> Option<f64> {
@@ -159,8 +160,8 @@ pub(crate) fn decides(band: &Band) -> &str {
 
 impl Spanned {
     /// In words: how much faster a machine is, how sure that is, and what decides it.
-    pub(crate) fn say(&self, name: &str, speedup: f64, baseline: &str) {
-        let Some(band) = &self.speedup else { return };
+    pub(crate) fn say(&self, name: &str, speedup: Option<f64>, baseline: &str) {
+        let (Some(band), Some(speedup)) = (&self.speedup, speedup) else { return };
         let ((low, high), by) = (ends(band).unwrap_or_default(), decides(band));
         say!("{name} is {speedup:.2} ({low:.2} to {high:.2}) times as fast as {baseline}; {by} decides");
     }

@@ -57,7 +57,9 @@ pub(crate) fn derived(tally: &Tally, time: Dur, threads: usize, each: &mut dyn F
         bytes_per_second: per_second(if data > 0.0 { data } else { media }),
     };
     throughput.each(each);
-    let core_time = (time.as_ns() * threads as f64).max(f64::MIN_POSITIVE);
+    let core_time = time.as_ns() * threads as f64;
+    // Of no time every share is 0.
+    let core_time = if core_time > 0.0 { core_time } else { f64::INFINITY };
     let all = SYSTEMS.iter().filter_map(|system| system.derived);
     all.for_each(|derive| derive(tally, core_time, each));
 }
@@ -92,6 +94,15 @@ mod tests {
             found = found.or((name == "throughput.bytes_per_second").then_some(value.round() as u64));
         });
         assert_eq!(found, Some(2_000_000_000));
+    }
+
+    #[test]
+    fn of_no_time_every_rate_and_share_is_nothing() {
+        let mut tally = Tally::default();
+        tally.count("cpu.operations", 3);
+        tally.count("memory.bytes_written", 64);
+        tally.time("ordering.fence_stall", Dur::ns(5));
+        derived(&tally, Dur::ZERO, 4, &mut |name, value| assert!(value.abs() < 1e-300, "{name} {value}"));
     }
 
     #[test]

@@ -117,15 +117,17 @@ fn statistics(m: &PageMachine) -> Vec<(&'static str, f64)> {
 fn run_statistics(m: &PageMachine) -> stats::Run {
     let (totals, memory) = (m.totals(), m.memory());
     let (t, c) = (&totals.passed, totals.passed.counts);
-    let core_time = (t.time.as_ns() * m.cores() as f64).max(f64::MIN_POSITIVE);
+    let core_time = t.time.as_ns() * m.cores() as f64;
     let operations: u64 = totals.operations.iter().map(|(n, _, _)| n).sum();
     let (read, written) = t.swap;
-    let seconds = (t.time.as_ns() * 1e-9).max(f64::MIN_POSITIVE);
+    let seconds = t.time.as_ns() * 1e-9;
+    // Of no time there is no rate and no share.
+    let of = |n: f64, all: f64| if all > 0.0 { n / all } else { 0.0 };
     let whole = |n: u64| n as f64;
     let of_pm = |n: u64| memory.has_pm().then_some(whole(n));
     let of_swap = |n: u64| memory.has_swap().then_some(whole(n));
     stats::Run {
-        operations_per_second: whole(operations) / seconds,
+        operations_per_second: of(whole(operations), seconds),
         operations: whole(operations),
         major_faults: whole(c.major),
         minor_faults: whole(c.minor),
@@ -137,8 +139,8 @@ fn run_statistics(m: &PageMachine) -> stats::Run {
         swap_bytes_max: of_swap(memory.swap_bytes().1),
         swap_read_pages: of_swap(read),
         swap_written_pages: of_swap(written),
-        user_share: t.user.as_ns() / core_time,
-        system_share: t.system.as_ns() / core_time,
+        user_share: of(t.user.as_ns(), core_time),
+        system_share: of(t.system.as_ns(), core_time),
         user_time: t.user.as_ns(),
         system_time: t.system.as_ns(),
         pm_integrated_bytes_max: memory.gives_pm().then_some(whole(memory.pm_online_most)),
