@@ -83,3 +83,24 @@ def test_a_link_is_followed(two: Cli) -> None:
     (two.folder / "d/run.json").symlink_to("../sub/run.json")
     two("run", "intel", "append", "--set", "workload.operations=20", "--no-bands", "--quiet", "--out", "d")
     assert (two.folder / "d/run.json").is_symlink() and b'"machine"' in (two.folder / "sub/run.json").read_bytes()
+
+
+def names(folder: Path) -> set[str]:
+    return {p.name for p in folder.iterdir() if p.suffix not in (".svg", ".png", ".html") and p.name != "runs"}
+
+
+def test_a_folder_has_the_files_of_one_result(cli: Cli) -> None:
+    few = ("--set", "workload.operations=20", "--no-bands", "--quiet", "--out", "d")
+    cli("run", "intel", "append", "--timeline", "--power-fails-at", "1us", *few)
+    (cli.folder / "d/trace.png").write_bytes(b"a user's")
+    assert names(cli.folder / "d") == {"run.json", "stats.parquet", "timeline.pftrace", "image.pm"}
+    cli("run", "eadr", "append", *few)
+    assert names(cli.folder / "d") == {"run.json", "stats.parquet"}
+    cli("run", "eadr", "append", "--set", "workload.operations=40", "--no-bands", "--quiet", "--out", "before")
+    cli("compare", "append", "--on", "intel,eadr", *few)
+    assert names(cli.folder / "d") == {"compare.json", "results.parquet"}
+    assert cli.json("diff", "before", "d")["pairs"][0]["after"]["machine"] == "eadr"
+    assert (cli.folder / "d/trace.png").read_bytes() == b"a user's"
+    # Who has put both there is asked.
+    (cli.folder / "d/run.json").write_bytes((cli.folder / "before/run.json").read_bytes())
+    assert "both run.json and compare.json are in it; give the one that is meant" in cli.refuses("diff", "before", "d")

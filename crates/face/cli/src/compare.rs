@@ -15,6 +15,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
 use crate::races;
+use crate::results;
 use crate::spread::{Spanned, Spreads, ends};
 use evaluate::Grid;
 use machine::{Description, Report, RunOptions, STATISTICS, StatisticInfo, WorkloadDescription};
@@ -84,7 +85,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
     if let Some(folder) = &args.out {
         let table: Vec<StatisticRow> = runs.iter().flat_map(|of| self::rows(of.report().0)).collect();
-        output::write(folder, "results.parquet", &trace::tables::statistics(&table, &[])?)?;
+        let table = trace::tables::statistics(&table, &[])?;
         // What the report says of it.
         let mut kept = all.clone();
         kept["provenance"] = output::provenance_of(&args.workload)?;
@@ -94,7 +95,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
                 row["explained"] = said.into();
             }
         }
-        output::write(folder, "compare.json", format!("{kept:#}\n").as_bytes())?;
+        results::put(folder, |own| {
+            own.write("results.parquet", &table)?;
+            own.write_json("compare.json", &kept)
+        })?;
     }
     if output::is_json(&args.common) {
         output::print_json(&all);

@@ -5,7 +5,7 @@ use crate::args::CrashArgs;
 use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_options::{RESULT, WRITES, bounds, every, folder, replay};
-use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races};
+use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races, results};
 use check::crash::{self, Persistency};
 use machine::{Description, WorkloadDescription};
 use workloads::{Persistent, Workload};
@@ -34,7 +34,7 @@ pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
     let Some(folder) = folder(args) else { return Ok(()) };
     let mut kept = lab.json(args);
     kept["provenance"] = output::provenance_of(&args.workload)?;
-    output::write(folder, RESULT, format!("{kept:#}\n").as_bytes())?;
+    results::put(folder, |own| own.write_json(RESULT, &kept))?;
     if lab.search.is_some() {
         _ = std::fs::remove_file(folder.join(SO_FAR));
     }

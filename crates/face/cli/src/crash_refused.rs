@@ -5,7 +5,7 @@ use crate::args::CrashArgs;
 use crate::crash_names::Names;
 use crate::crash_options::{RESULT, folder};
 use crate::crash_recorded::Recorded;
-use crate::output;
+use crate::results;
 use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ fn no_verdict(args: &CrashArgs, why: &str) -> Failure {
     if let Some(folder) = folder(args) {
         let refused = json!({"machine": args.machine, "workload": args.workload, "refused": text});
         // It is printed all the same.
-        _ = output::write(folder, RESULT, format!("{refused:#}\n").as_bytes());
+        _ = results::put(folder, |own| own.write_json(RESULT, &refused));
     }
     Failure::BadInput(text)
 }

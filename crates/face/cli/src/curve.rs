@@ -6,6 +6,7 @@ use crate::kept::{Kept, build};
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
+use crate::results;
 use evaluate::bands::study::Keep;
 use evaluate::curve::{self, Point};
 use serde_json::{Value, json};
@@ -24,7 +25,6 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     let points = found.map_err(output::failed)?;
     let all = to_json(&points);
     if let Some(folder) = &args.out {
-        output::write(folder, "curve.csv", csv(&points).as_bytes())?;
         let kept = json!({
             "machine": machine.name,
             "memory": workload.settings.text("workload.memory"),
@@ -32,7 +32,10 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
             "points": all,
             "provenance": output::provenance(),
         });
-        output::write(folder, "curve.json", format!("{kept:#}\n").as_bytes())?;
+        results::put(folder, |own| {
+            own.write("curve.csv", csv(&points).as_bytes())?;
+            own.write_json("curve.json", &kept)
+        })?;
     }
     if output::is_json(&args.common) {
         output::print_json(&all);

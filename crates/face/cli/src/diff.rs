@@ -5,6 +5,7 @@ use crate::args::DiffArgs;
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::quantity::{time, with_unit};
+use crate::results;
 use machine::STATISTICS;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
         output::make_folder(Some(folder))?;
         let mut kept = found.to_json();
         kept["provenance"] = output::provenance();
-        output::write(folder, "diff.json", format!("{kept:#}\n").as_bytes())?;
+        results::put(folder, |own| own.write_json("diff.json", &kept))?;
     }
     if output::is_json(&args.common) {
         output::print_json(&found.to_json());
@@ -120,8 +121,12 @@ fn read((path, json): Side<'_>) -> Result<Vec<Kept>, Failure> {
 fn text_of(path: &Path) -> Result<String, String> {
     let names = ["run.json", "compare.json"];
     let file = if path.is_dir() {
-        let found = names.into_iter().map(|name| path.join(name)).find(|file| file.exists());
-        found.ok_or("neither run.json nor compare.json is in it; give a folder that run or compare --out made, or a file of their JSON")?
+        let mut found = names.into_iter().map(|name| path.join(name)).filter(|file| file.exists());
+        let (first, second) = (found.next(), found.next());
+        if second.is_some() {
+            return Err("both run.json and compare.json are in it; give the one that is meant".into());
+        }
+        first.ok_or("neither run.json nor compare.json is in it; give a folder that run or compare --out made, or a file of their JSON")?
     } else {
         path.to_path_buf()
     };

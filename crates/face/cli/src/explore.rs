@@ -7,6 +7,7 @@ use crate::lines::{remark, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity::count;
+use crate::results;
 use explore::{Given, Harness, Outcome, Replay};
 use protocol::params::nearest;
 use serde_json::{Value, json};
@@ -180,7 +181,7 @@ fn keep(args: &ExploreArgs, harness: &Harness, given: &Given, mut result: Value)
     let mutant = harness.mutants().into_iter().find(|(name, _)| Some(*name) == args.mutant.as_deref());
     result["mutant_meaning"] = mutant.map(|(_, meaning)| meaning).into();
     result["provenance"] = output::provenance();
-    output::write(folder, "explore.json", format!("{result:#}\n").as_bytes())
+    results::put(folder, |own| own.write_json("explore.json", &result))
 }
 
 fn replayed(args: &ExploreArgs, harness: &Harness, given: &Given, replay: &Replay) -> Result<(), Failure> {

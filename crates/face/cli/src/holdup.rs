@@ -5,6 +5,7 @@ use crate::args::HoldupArgs;
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
+use crate::results;
 use evaluate::holdup::{self, Step};
 use serde_json::{Value, json};
 
@@ -20,7 +21,6 @@ pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
     let steps = found.map_err(output::failed)?;
     let all = to_json(&steps);
     if let Some(folder) = &args.out {
-        output::write(folder, "holdup.csv", csv(&steps).as_bytes())?;
         let kept = json!({
             "machine": machine.name,
             "workload": workload.name,
@@ -28,7 +28,10 @@ pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
             "steps": all,
             "provenance": output::provenance_of(name)?,
         });
-        output::write(folder, "holdup.json", format!("{kept:#}\n").as_bytes())?;
+        results::put(folder, |own| {
+            own.write("holdup.csv", csv(&steps).as_bytes())?;
+            own.write_json("holdup.json", &kept)
+        })?;
     }
     if output::is_json(&args.common) {
         output::print_json(&all);

@@ -74,6 +74,7 @@ mod record_symbols;
 mod record_title;
 mod recordings;
 mod reproduce;
+mod results;
 mod run;
 mod shared_command;
 mod show;

@@ -7,6 +7,7 @@ use crate::kept::{Kept, build};
 use crate::lines::say;
 use crate::output::{self, Table};
 use crate::progress;
+use crate::results;
 use crate::spread::Shown;
 use evaluate::bands::Wanted;
 use evaluate::bands::study::Keep;
@@ -79,6 +80,10 @@ pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
     let claims = claims(args)?;
     let papers = papers(args)?;
     output::make_folder(args.out.as_deref())?;
+    if let Some(out) = args.out.as_ref().filter(|_| args.paper == "all") {
+        // Each paper has a folder in it.
+        results::put(out, |_| Ok(()))?;
+    }
     let mut evaluations = Vec::new();
     for paper in papers {
         let done = evaluate(args, &claims, &paper)?;
@@ -86,7 +91,7 @@ pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
         if let Some(folder) = folder(args, &paper) {
             let mut kept = done.to_json();
             kept["provenance"] = output::provenance();
-            output::write(&folder, "reproduce.json", format!("{kept:#}\n").as_bytes())?;
+            results::put(&folder, |own| own.write_json("reproduce.json", &kept))?;
         }
         evaluations.push(done);
     }

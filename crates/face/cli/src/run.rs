@@ -12,6 +12,7 @@ use crate::output::{self, Table};
 use crate::progress;
 use crate::quantity;
 use crate::races;
+use crate::results;
 use crate::spread::{Spreads, decides, ends};
 use machine::{Description, Report, RunOptions, STATISTICS, WorkloadDescription};
 use serde_json::Value;
@@ -149,16 +150,18 @@ fn save(
 ) -> Result<(), Failure> {
     let mut kept = json.clone();
     kept["provenance"] = output::provenance_of(workload)?;
-    output::write(folder, "run.json", format!("{kept:#}\n").as_bytes())?;
     let rows = trace::tables::statistics(&crate::compare::rows(report), &[])?;
-    output::write(folder, "stats.parquet", &rows)?;
-    if let Some(timeline) = &report.timeline {
-        output::write(folder, "timeline.pftrace", &timeline.to_perfetto())?;
-    }
-    if power_failed {
-        crate::recordings::save_image(&report.durable, &folder.join("image.pm"))?;
-    }
-    Ok(())
+    results::put(folder, |own| {
+        own.write_json("run.json", &kept)?;
+        own.write("stats.parquet", &rows)?;
+        if let Some(timeline) = &report.timeline {
+            own.write("timeline.pftrace", &timeline.to_perfetto())?;
+        }
+        if power_failed {
+            crate::recordings::save_image(&report.durable, &own.place("image.pm"))?;
+        }
+        Ok(())
+    })
 }
 
 fn print(report: &Report, band: Option<((f64, f64), String)>, host_seconds: f64) {

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::args::SharedArgs;
 use crate::lines::{paragraph, say};
-use crate::{output, progress, quantity};
+use crate::{output, progress, quantity, results};
 use machine::{ConfigError, Description, Fidelity, WorkloadDescription};
 use serde_json::{Value, json};
 use shared::{Found, Happens, Outcome, Side, Step, What};
@@ -35,7 +35,7 @@ pub(crate) fn shared(args: &SharedArgs) -> Result<(), Failure> {
     let searched = look(args, &machine, &workload)?;
     if let Some(folder) = &args.out {
         let kept = searched.kept(args, &workload)?;
-        output::write(folder, "shared.json", format!("{kept:#}\n").as_bytes())?;
+        results::put(folder, |own| own.write_json("shared.json", &kept))?;
     }
     if output::is_json(&args.common) {
         output::print_json(&searched.json());

@@ -1,0 +1,162 @@
+//! A command's result in the folder that was asked for: what an earlier result has there that this one has not goes, so that
+//! the two are never taken for one.
+
+use crate::{Failure, output};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What a command puts into a folder.
+struct Product {
+    /// It is there where this file is. It says where it is from.
+    result: &'static str,
+    files: &'static [&'static str],
+    /// Figures, each as `.svg` and `.png`; those whose name ends in `-` have a number behind it.
+    figures: &'static [&'static str],
+}
+
+/// What there is of every command but campaigns, which go on where they were. Runs that are kept, and what a search found so far,
+/// are no results: the same command goes on from them.
+const PRODUCTS: [Product; 9] = [
+    Product {
+        result: "run.json",
+        files: &["stats.parquet", "timeline.pftrace", "image.pm"],
+        figures: &["time", "timeline", "opening", "operations"],
+    },
+    Product {
+        result: "compare.json",
+        files: &["results.parquet"],
+        figures: &["speedup", "time", "opening", "operations", "free", "pm_integrated", "swap"],
+    },
+    Product { result: "crash.json", files: &[], figures: &[] },
+    Product { result: "curve.json", files: &["curve.csv"], figures: &["curve"] },
+    Product { result: "holdup.json", files: &["holdup.csv"], figures: &["holdup"] },
+    Product { result: "diff.json", files: &[], figures: &["time", "operations"] },
+    Product { result: "explore.json", files: &[], figures: &["trace"] },
+    Product { result: "shared.json", files: &[], figures: &["schedule-"] },
+    Product { result: "reproduce.json", files: &[], figures: &["published", "tornado"] },
+];
+
+/// The page of each.
+const REPORT: &str = "report.html";
+
+/// What this command writes.
+pub(crate) struct Own<'a> {
+    folder: &'a Path,
+    names: BTreeSet<String>,
+}
+
+impl Own<'_> {
+    /// Writes a file.
+    pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        output::write(self.folder, name, bytes)?;
+        self.names.insert(name.into());
+        Ok(())
+    }
+
+    /// Writes a value as text.
+    pub(crate) fn write_json(&mut self, name: &str, value: &Value) -> Result<(), Failure> {
+        self.write(name, format!("{value:#}\n").as_bytes())
+    }
+
+    /// The path of a file that is written otherwise.
+    pub(crate) fn place(&mut self, name: &str) -> PathBuf {
+        self.names.insert(name.into());
+        self.folder.join(name)
+    }
+}
+
+/// Puts a result into a folder. What is left of an earlier one goes when all of it is there; pages and figures are drawn
+/// afterwards.
+pub(crate) fn put(
+    folder: &Path,
+    write: impl FnOnce(&mut Own<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let earlier = earlier(folder);
+    let mut own = Own { folder, names: BTreeSet::new() };
+    write(&mut own)?;
+    for name in earlier.difference(&own.names) {
+        _ = std::fs::remove_file(folder.join(name));
+    }
+    Ok(())
+}
+
+/// The files of earlier results. Those of a user's, which may be called the same, are none.
+fn earlier(folder: &Path) -> BTreeSet<String> {
+    let there: BTreeSet<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    let mut found = BTreeSet::new();
+    for product in PRODUCTS.iter().filter(|product| there.contains(product.result)) {
+        let Some(result) = result(&folder.join(product.result)) else { continue };
+        found.extend([product.result, REPORT].map(String::from));
+        found.extend(product.files.iter().map(|name| (*name).to_string()));
+        let of_paper = result["figures"].as_array().into_iter().flatten();
+        let of_paper: Vec<&str> = of_paper.filter_map(|figure| figure["name"].as_str()).collect();
+        let figures = product.figures.iter().copied().chain(of_paper);
+        let figures: Vec<&str> = figures.collect();
+        found.extend(there.iter().filter(|name| is_figure(name, &figures)).cloned());
+    }
+    &found & &there
+}
+
+/// A result of a command, if it is one.
+fn result(path: &Path) -> Option<Value> {
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+    (value.get("provenance").is_some() || value.get("refused").is_some()).then_some(value)
+}
+
+fn is_figure(name: &str, figures: &[&str]) -> bool {
+    let Some(stem) = name.strip_suffix(".svg").or_else(|| name.strip_suffix(".png")) else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    figures.iter().any(|figure| {
+        stem == *figure || (figure.ends_with('-') && stem.strip_prefix(*figure).is_some_and(is_number))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut all: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn an_earlier_result_goes_and_what_is_a_users_stays() {
+        let temporary = crate::whole::beside(&std::env::temp_dir().join("mixed"), "results");
+        let folder = temporary.path();
+        let empty = |name: &str| output::write(folder, name, b"").unwrap();
+        [
+            "stats.parquet",
+            "image.pm",
+            "time.svg",
+            "notes.txt",
+            "trace.png",
+            "schedule-1.svg",
+            "schedule-x.svg",
+        ]
+        .iter()
+        .for_each(|name| empty(name));
+        output::write(&folder.join("runs"), "01.intel.json", b"").unwrap();
+        output::write(folder, "run.json", br#"{"mine": true}"#).unwrap();
+        let put = |name: &str| {
+            put(folder, |own| own.write_json(name, &serde_json::json!({"provenance": {}}))).unwrap();
+        };
+        put("curve.json");
+        assert_eq!(names(folder).len(), 10, "nothing of these is known to be an earlier result's");
+        put("run.json");
+        put("shared.json");
+        let users = ["notes.txt", "runs", "schedule-1.svg", "schedule-x.svg", "shared.json", "trace.png"];
+        assert_eq!(names(folder), users);
+        put("compare.json");
+        assert_eq!(names(folder), ["compare.json", "notes.txt", "runs", "schedule-x.svg", "trace.png"]);
+    }
+}
