@@ -5,6 +5,7 @@ use crate::import::{gem5, pmemcheck, ramulator};
 use crate::record::{Call, Kind};
 use crate::recording::Recording;
 use crate::scan::Counts;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// A format that can be written.
@@ -28,20 +29,6 @@ impl Format {
         ("pmemcheck", Format::Pmemcheck),
         ("gem5", Format::Gem5),
     ];
-
-    /// Whether records of a kind go out.
-    fn has(self, kind: Kind) -> bool {
-        match self {
-            Format::Ramulator | Format::RamulatorData | Format::Gem5 => {
-                kind.is_load() || kind.changes_memory()
-            }
-            Format::Pmemcheck => {
-                kind.changes_memory()
-                    || kind.is_flush()
-                    || matches!(kind, Kind::Sfence | Kind::Mfence | Kind::Order | Kind::Map)
-            }
-        }
-    }
 
     /// Whether it says what is stored.
     fn has_values(self) -> bool {
@@ -74,13 +61,21 @@ pub struct Written {
 /// # Errors
 /// When it has nothing that the format can say, or nothing can be written.
 pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<Written, TraceError> {
-    let records = match format {
-        Format::Ramulator => ramulator::write(recording, out),
-        Format::RamulatorData => ramulator::write_data(recording, out),
-        Format::Pmemcheck => pmemcheck::write(recording, out),
-        Format::Gem5 => gem5::write(recording, out),
-    }?;
-    Ok(Written { records, lacks: lacks(format, recording) })
+    let (records, left) = match format {
+        Format::Ramulator => (ramulator::write(recording, out)?, no_accesses(recording.counts())),
+        Format::RamulatorData => (ramulator::write_data(recording, out)?, no_accesses(recording.counts())),
+        Format::Pmemcheck => pmemcheck::write(recording, out)?,
+        Format::Gem5 => (gem5::write(recording, out)?, no_accesses(recording.counts())),
+    };
+    Ok(Written { records, lacks: lacks(format, recording, &left) })
+}
+
+/// How many records of each kind do not go out.
+pub(crate) type Left = BTreeMap<Kind, u64>;
+
+/// What does not go out where accesses alone do.
+fn no_accesses(counts: &Counts) -> Left {
+    counts.kinds().filter(|(kind, _)| !kind.is_load() && !kind.changes_memory()).collect()
 }
 
 /// The same, packed with gzip.
@@ -99,8 +94,8 @@ pub fn write_packed(
 }
 
 /// What the recording has and its file in another format has not. What it lacks itself is said of it already.
-fn lacks(format: Format, recording: &Recording) -> String {
-    let all = [told(format, recording), records(format, recording.counts()), calls(recording.counts())];
+fn lacks(format: Format, recording: &Recording, left: &Left) -> String {
+    let all = [told(format, recording), records(left, recording.counts()), calls(recording.counts())];
     all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -122,11 +117,10 @@ fn told(format: Format, recording: &Recording) -> Option<String> {
 }
 
 /// Records that do not go out, by kind.
-fn records(format: Format, counts: &Counts) -> Option<String> {
+fn records(left: &Left, counts: &Counts) -> Option<String> {
     let all: u64 = counts.kinds().map(|(_, n)| n).sum();
-    let lost: Vec<(Kind, u64)> = counts.kinds().filter(|(kind, _)| !format.has(*kind)).collect();
-    let sum: u64 = lost.iter().map(|(_, n)| n).sum();
-    let names: Vec<String> = lost.iter().map(|(kind, n)| format!("{n} {}", kind.name())).collect();
+    let sum: u64 = left.values().sum();
+    let names: Vec<String> = left.iter().map(|(kind, n)| format!("{n} {}", kind.name())).collect();
     (sum > 0).then(|| format!("{sum} of {all} records ({})", names.join(", ")))
 }
 

@@ -6,6 +6,7 @@
 
 use super::{Sink, flush, plain, text};
 use crate::error::TraceError;
+use crate::export::Left;
 use crate::record::{Kind, Record};
 use crate::recording::Recording;
 use std::collections::BTreeMap;
@@ -175,24 +176,24 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// A record of persistent memory.
-    fn persistent(&mut self, r: &Record) -> Result<(), TraceError> {
+    /// A record of persistent memory, and whether it is in the log.
+    fn persistent(&mut self, r: &Record) -> Result<bool, TraceError> {
         let line = r.address / 64 * 64;
         match r.kind {
             // What code without hooks stored stands where it was found, before the flush that makes it durable.
-            Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::Observed => self.store(r),
+            Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::Observed => self.store(r)?,
             // It needs no flush, and a fence.
             Kind::StoreNonTemporal => {
                 self.store(r)?;
-                self.waits(r.thread, r.address, r.size.into())
+                self.waits(r.thread, r.address, r.size.into())?;
             }
             // It waits for itself, and for no other.
             Kind::Clflush => {
                 self.no_longer_waits(line, line.saturating_add(64))?;
                 self.flush(line, line.saturating_add(64))?;
-                self.entry("FENCE")
+                self.entry("FENCE")?;
             }
-            Kind::Clwb | Kind::Clflushopt => self.waits(r.thread, line, 64),
+            Kind::Clwb | Kind::Clflushopt => self.waits(r.thread, line, 64)?,
             Kind::Load
             | Kind::LoadAcquire
             | Kind::Sfence
@@ -213,17 +214,19 @@ impl Log<'_> {
             | Kind::Contents
             | Kind::Unseen
             | Kind::Turn
-            | Kind::Region => Ok(()),
+            | Kind::Region => return Ok(false),
         }
+        Ok(true)
     }
 }
 
 /// Writes a log: what the program did to persistent memory, its threads in the order of their synchronisation. How many
-/// stores, flushes and fences it has.
+/// stores, flushes and fences it has, and what is not in it. What orders and waits for nothing (`order`) is not: a fence of the
+/// log's completes flushes.
 ///
 /// # Errors
 /// When the trace has no persistent range, or nothing can be written.
-pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, TraceError> {
+pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<(u64, Left), TraceError> {
     let ranges = &recording.counts().ranges;
     if ranges.is_empty() {
         return Err(TraceError::unfit("the trace has no persistent range"));
@@ -233,18 +236,22 @@ pub(crate) fn write(recording: &Recording, out: &mut dyn Write) -> Result<u64, T
         write!(out, "|REGISTER_FILE;image.{index};{from:#x};{bytes:#x};0x0")?;
     }
     let mut log = Log { out, entries: 0, waiting: BTreeMap::new(), count: 0 };
+    let mut left = Left::new();
     for r in recording.in_order() {
         // A locked operation is a fence wherever its word lies.
-        if matches!(r.kind, Kind::Sfence | Kind::Mfence | Kind::Order | Kind::Rmw) {
+        let is_fence = matches!(r.kind, Kind::Sfence | Kind::Mfence | Kind::Rmw);
+        if is_fence {
             log.fence(r.thread)?;
         }
-        if ranges.iter().any(|(from, bytes)| r.address.wrapping_sub(*from) < *bytes) {
-            log.persistent(&r)?;
+        let is_inside = ranges.iter().any(|(from, bytes)| r.address.wrapping_sub(*from) < *bytes);
+        let is_kept = is_inside && log.persistent(&r)?;
+        if !is_kept && !is_fence {
+            *left.entry(r.kind).or_default() += 1;
         }
     }
     log.settle_all()?;
     log.out.write_all(b"|STOP\n")?;
-    Ok(log.entries)
+    Ok((log.entries, left))
 }
 
 #[cfg(test)]
@@ -300,6 +307,23 @@ mod tests {
             [(0, Kind::StoreNonTemporal, 0x1000), (0, Kind::StoreNonTemporal, 0x1008), (0, Kind::Sfence, 0)];
         let stores = ["STORE;0x1000;0x0;0x8", "STORE;0x1008;0x0;0x8"];
         assert_eq!(written(&copied), [&stores[..], &["FLUSH;0x1000;0x10", "FENCE"]].concat());
+    }
+
+    #[test]
+    fn what_orders_without_waiting_completes_no_flush_and_is_left_out_as_other_memory_is() {
+        let records = [
+            (0, Kind::Store, 0x1000),
+            (0, Kind::Store, 0x9000),
+            (0, Kind::Clwb, 0x1000),
+            (0, Kind::Order, 0),
+            (0, Kind::Clwb, 0x9000),
+        ];
+        assert_eq!(written(&records), ["STORE;0x1000;0x0;0x8", "FLUSH;0x1000;0x40"]);
+        let mut trace = read("START|REGISTER_FILE;x;0x1000;0x1000;0x0|STOP").unwrap();
+        records.iter().for_each(|(_, kind, at)| trace.push(Record { size: 8, ..plain(*kind, *at) }));
+        let (entries, left) = write(&Recording::of_trace(trace).unwrap(), &mut Vec::new()).unwrap();
+        let one = [(Kind::Store, 1), (Kind::Clwb, 1), (Kind::Map, 1), (Kind::Order, 1)];
+        assert_eq!((entries, left), (2, Left::from(one)));
     }
 
     #[test]
