@@ -29,6 +29,16 @@ def test_a_comparison_has_its_figures(cli: Cli, tmp_path: Path) -> None:
     assert {"speedup", "time", "free", "pm_integrated"} <= {p.stem for p in (tmp_path / "c").glob("*.png")}
 
 
+@pytest.mark.parametrize("period", [1_000, 1_000_000, 1_000_000_000])
+def test_scans_are_the_time_of_programs_and_let_them_go_on(cli: Cli, period: int) -> None:
+    keys = ["fusion.dram_gib=1", "os.reserved_mib=100", "os.cores=1", "workload.array_bytes=536870912", f"os.scan_period_ns={period}"]
+    run = cli.json("run", "tiering", "stream", "--no-bands", *(word for key in keys for word in ("--set", key)))
+    user, system, threads = (run["stats"][f"os.{name}_time"] for name in ("user", "system", "kernel_threads"))
+    # One core has no more time than there is; one program without I/O has all of it.
+    assert user + system - threads == pytest.approx(run["time_ns"], rel=1e-3)
+    assert run["time_ns"] < 8e9
+
+
 def test_every_design_runs_the_same_programs_to_their_end(cli: Cli) -> None:
     designs = "unified@pm,amf@pm,hotplug,tiering,dram-cache,pm-block,dram-swap"
     rows = cli.json("compare", "spec-mix", "--on", designs, *SMALL, *MIX, "--set", "workload.passes=2")["machines"]

@@ -16,7 +16,8 @@ def causes(run: dict[str, Any]) -> dict[str, float]:
     """Nanoseconds of all cores by cause; all of their time, or nothing where it was not counted."""
     stats = run["stats"]
     if "series" in run:
-        user, system = stats.get("os.user_time", 0), stats.get("os.system_time", 0)
+        # Threads of the kernel take no core.
+        user, system = stats.get("os.user_time", 0), stats.get("os.system_time", 0) - stats.get("os.kernel_threads_time", 0)
         rest = max(0.0, run["time_ns"] * cores(run) - user - system)
         return {"programs": user, "kernel": system, "idle or I/O": rest}
     return {name: stats[s] for s, name in sentences.CAUSES.items() if stats.get(s)} if "time.compute" in stats else {}

@@ -48,7 +48,10 @@ fn account(report: &Report) -> Option<Account> {
     let of = |cause: &'static Cause| (cause, report.get(cause.statistic).unwrap_or(0.0));
     if report.series.is_some() {
         let cores = report.description.settings.count("os.cores") as f64;
-        let [user, system] = [of(&PAGES[0]), of(&PAGES[1])];
+        let [user, mut system] = [of(&PAGES[0]), of(&PAGES[1])];
+        // Its threads take no core.
+        system.1 -= report.get("os.kernel_threads_time").unwrap_or(0.0);
+        // What was under way as a region began or ended counts where it ended.
         let rest = (report.time.as_ns() * cores - user.1 - system.1).max(0.0);
         return Some(Account { causes: vec![user, system, (&PAGES[2], rest)], cores });
     }

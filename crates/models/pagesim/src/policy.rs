@@ -124,12 +124,12 @@ pub trait Policy {
         Dur::ZERO
     }
 
-    /// Time between scans of mapped memory, the first one a period after boot.
+    /// Time between scans of mapped memory, the first one a period after boot; they take 3 % of the time at most, however short it is.
     fn scans_every(&self) -> Option<Dur> {
         None
     }
 
-    /// Such a scan: hints are set here. Gives its processor time.
+    /// Such a scan: hints are set here. Gives its processor time, which is that of the program that runs next.
     fn scan(&mut self, _memory: &mut MemoryManager, _now: Time) -> Dur {
         Dur::ZERO
     }

@@ -11,6 +11,8 @@ pub(crate) struct Passed {
     pub(crate) visits: u64,
     pub(crate) user: Dur,
     pub(crate) system: Dur,
+    /// What of it threads had that take no core.
+    pub(crate) threads: Dur,
     pub(crate) counts: Counts,
     /// Pages read from the swap device, and written to it.
     pub(crate) swap: (u64, u64),
@@ -25,6 +27,7 @@ impl Passed {
         self.visits += to.visits - from.visits;
         self.user += to.user - from.user;
         self.system += to.system - from.system;
+        self.threads += to.threads - from.threads;
         self.counts.add(&from.counts, &to.counts);
         self.swap.0 += to.swap.0 - from.swap.0;
         self.swap.1 += to.swap.1 - from.swap.1;

@@ -143,6 +143,7 @@ fn run_statistics(m: &PageMachine) -> stats::Run {
         system_share: of(t.system.as_ns(), core_time),
         user_time: t.user.as_ns(),
         system_time: t.system.as_ns(),
+        kernel_threads_time: t.threads.as_ns(),
         pm_integrated_bytes_max: memory.gives_pm().then_some(whole(memory.pm_online_most)),
         descriptor_bytes_max: whole(memory.descriptors_most),
         programs_ended: whole(totals.ended),

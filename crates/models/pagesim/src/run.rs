@@ -18,6 +18,9 @@ use units::{Dur, Time, watch};
 /// Samples kept, at most; then every other one is dropped and the period doubles.
 const MOST_SAMPLES: usize = 1024;
 
+/// So many times as long as a scan took no other one begins, which holds them to 3 % of the time (`task_numa_work`).
+const SCAN_REST: u64 = 32;
+
 /// What happens next; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -56,6 +59,8 @@ pub(crate) struct PageMachine {
     idle: Vec<u32>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     kswapd_runs: Vec<bool>,
+    /// Mapped memory is to be scanned by the program that runs next.
+    scan_is_due: bool,
     last_sample: Time,
     period: Dur,
     samples: Vec<Sample>,
@@ -91,6 +96,7 @@ impl PageMachine {
             idle: (0..spec.cores as u32).rev().collect(),
             events: BinaryHeap::new(),
             kswapd_runs: vec![false; zones],
+            scan_is_due: false,
             last_sample: Time::ZERO,
             period: spec.sample,
             samples: Vec::new(),
@@ -137,7 +143,7 @@ impl PageMachine {
                 Event::Core(core) => self.run_core(core, now),
                 Event::Watch => self.watch(now),
                 Event::Kswapd(zone) => self.run_kswapd(zone, now),
-                Event::Scan => self.scan(now),
+                Event::Scan => self.scan_is_due = true,
                 Event::Sample => {
                     self.sample(now);
                     self.tell();
@@ -213,7 +219,7 @@ impl PageMachine {
 
     fn run_kswapd(&mut self, zone: u32, now: Time) {
         let (time, next) = self.memory.kswapd(zone as usize, now, &mut *self.policy);
-        self.totals.system += time;
+        self.beside(time);
         match next {
             // A batch that took no time at all would never let time pass.
             Some(at) => self.at(at.max(now + Dur::ns(1)), Event::Kswapd(zone)),
@@ -223,18 +229,30 @@ impl PageMachine {
 
     fn watch(&mut self, now: Time) {
         self.memory.settle(now);
-        self.totals.system += self.policy.watch(&mut self.memory, now);
+        let time = self.policy.watch(&mut self.memory, now);
+        self.beside(time);
         if let Some(period) = self.policy.watches_every() {
             self.at(now + period, Event::Watch);
         }
     }
 
-    fn scan(&mut self, now: Time) {
-        self.memory.settle(now);
-        self.totals.system += self.policy.scan(&mut self.memory, now);
-        if let Some(period) = self.policy.scans_every() {
-            self.at(now + period, Event::Scan);
+    /// Time of a thread of the kernel's, which takes no core from the programs.
+    fn beside(&mut self, time: Dur) {
+        self.totals.system += time;
+        self.totals.threads += time;
+    }
+
+    /// The scan that is due, if one is, by a program that begins to run. Gives its time.
+    pub(crate) fn scan(&mut self, now: Time) -> Dur {
+        if !std::mem::take(&mut self.scan_is_due) {
+            return Dur::ZERO;
         }
+        self.memory.settle(now);
+        let time = self.policy.scan(&mut self.memory, now);
+        if let Some(period) = self.policy.scans_every() {
+            self.at(now + period.max(time * (1 + SCAN_REST)), Event::Scan);
+        }
+        time
     }
 
     /// The kernel kills the program with the largest footprint (`oom_badness`); false when none is left.
@@ -288,6 +306,7 @@ impl PageMachine {
             visits: self.totals.visits,
             user: self.totals.user,
             system: self.totals.system,
+            threads: self.totals.threads,
             counts: self.memory.counts,
             swap: self.memory.swap_traffic(),
             cache: self.cache.as_ref().map_or((0, 0), |c| (c.hits, c.misses)),

@@ -46,6 +46,8 @@ pub(crate) struct Totals {
     pub user: Dur,
     /// Time of the kernel.
     pub system: Dur,
+    /// What of it threads had that take no core.
+    pub threads: Dur,
     /// Operations by kind: how many, and from when to when.
     pub operations: Vec<(u64, Time, Time)>,
     /// Programs that ended by themselves.

@@ -77,6 +77,8 @@ impl PageMachine {
         self.look_at_load(now);
         let until = now + self.spec.quantum;
         let mut spent = Spent { now, until, user: Dur::ZERO, system: Dur::ZERO, lines: [0; 2] };
+        let scan = self.scan(now);
+        spent.system(scan);
         let mut wakes = None;
         while spent.now < until && wakes.is_none() && !self.tasks[task as usize].dead {
             match self.tasks[task as usize].visit.take() {

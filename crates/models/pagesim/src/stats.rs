@@ -39,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) swap_read_pages: Option<f64>,
     /// pages written to the swap device
     pub(crate) swap_written_pages: Option<f64>,
-    /// the kernel's time as a share of the cores' time
+    /// the kernel's time as a share of the cores' time; with os.user_share it can pass 1, as kernel threads take no core here
     pub(crate) system_share: f64,
     /// time of programs, summed over cores
     #[stat(unit = "ns")]
@@ -47,6 +47,9 @@ pub(crate) struct Run {
     /// time of the kernel, its threads included
     #[stat(unit = "ns")]
     pub(crate) system_time: f64,
+    /// the part of os.system_time that threads of the kernel had (kswapd, kpmemd), which take no core here
+    #[stat(unit = "ns")]
+    pub(crate) kernel_threads_time: f64,
     /// most bytes of persistent memory known to the allocator at once
     #[stat(unit = "B", column = "PM online max")]
     pub(crate) pm_integrated_bytes_max: Option<f64>,

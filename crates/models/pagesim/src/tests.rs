@@ -1,4 +1,4 @@
-use crate::memory::{Costs, Descriptors, Medium, MemorySpec, PAGE, Rule, SwapSpec, ZoneSpec};
+use crate::memory::{Costs, Descriptors, Medium, MemoryManager, MemorySpec, PAGE, Rule, SwapSpec, ZoneSpec};
 use crate::policy::Policy;
 use crate::run::{PageMachine, Stopped};
 use crate::spec::{CacheSpec, MachineSpec, MediumSpec, PowerSpec};
@@ -94,6 +94,29 @@ fn a_program_takes_the_time_of_its_visits_and_faults() {
     assert_eq!(m.totals().system, Dur::ns(700) + faults + Dur::ns(60) * 100);
     assert_eq!(m.totals().time, m.totals().user + m.totals().system);
     assert_eq!((m.totals().passed.counts.minor, m.totals().visits), (100, 100));
+}
+
+#[test]
+fn scans_are_the_time_of_programs_and_take_little_of_it_however_often_they_are_asked_for() {
+    struct Scanning;
+    impl Policy for Scanning {
+        fn scans_every(&self) -> Option<Dur> {
+            Some(Dur::ns(1000))
+        }
+        fn scan(&mut self, _: &mut MemoryManager, _: Time) -> Dur {
+            Dur::ns(100_000)
+        }
+    }
+    let steps = || {
+        let sweeps = (0..10).map(|_| sweep(0, 5000, false));
+        program(std::iter::once(PageStep::Map { area: 0, pages: 5000 }).chain(sweeps).collect())
+    };
+    let plain = ran(spec(4, 1, true), steps()).totals().time;
+    let m = ran_under(Box::new(Scanning), spec(4, 1, true), steps());
+    let t = m.totals();
+    let scans = t.time - plain;
+    assert_eq!((t.time, t.threads), (t.user + t.system, Dur::ZERO));
+    assert!(scans >= Dur::ns(300_000) && scans * 30 < t.time, "{scans:?} of {:?}", t.time);
 }
 
 #[test]

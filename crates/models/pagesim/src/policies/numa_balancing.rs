@@ -3,7 +3,7 @@
 //! Every period hints go into the next `os.scan_mib` of mapped memory. A page of slower memory that is visited within the
 //! threshold of its hint is hot, and moves to DRAM while the period's budget lasts; the threshold follows how many
 //! candidates there were against the budget (110 % and 90 % of it). Source: `kernel/sched/fair.c`, `mm/vmscan.c`, by
-//! what they do. Not modelled: a limit and a threshold for each node.
+//! what they do. A scan is the work of the program that runs then, and rests for 32 times as long as it took. Not modelled: a limit and a threshold for each node.
 
 use crate::memory::{Medium, MemoryManager, PAGE, Zone};
 use crate::policy::{Entry, Hint, Policy, needs_pm};
@@ -34,7 +34,7 @@ struct TieringParameters {
     /// memory that gets hints in a period, in MiB (tiering)
     #[param(default = "256", source = "datasheet: Linux, numa_balancing_scan_size", min = 128, max = 65536)]
     scan_mib: u64,
-    /// time between scans (tiering)
+    /// time between scans, or 32 times a scan's own time where that is longer (tiering)
     #[param(default = "1000000000", source = "datasheet: Linux, numa_balancing_scan_period_min", range = ns::LONG)]
     scan_period_ns: Dur,
     /// memory promoted a period, at most, in MiB (tiering)
