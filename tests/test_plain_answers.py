@@ -195,11 +195,21 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
         (lambda: cp.show(3), "what is a name, a Machine or a Workload, not 3"),
         (lambda: cp.litmus(3), "give the path of a file or folder, not 3"),
         (lambda: cp.record(3), "a command is text or a list of words, not 3"),
+        (lambda: cp.record(["true", 3]), "a word of a command is text or a path, not 3"),
+        (lambda: cp.track(name=3), "name is the name of a process or a list of names, not 3"),
+        (lambda: cp.sweep(3), "a campaign is the path of its TOML file, not 3"),
+        (lambda: cp.compare("queue", on=["intel"], baseline=3), "baseline is a machine of on, not 3"),
     ],
 )
 def test_an_argument_of_a_wrong_type_is_told_what_is_accepted(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(said)):
+    with pytest.raises(cp.ConfigError, match=re.escape(said)) as raised:
         call()
+    assert isinstance(raised.value, TypeError)
+
+
+def test_a_command_that_no_shell_would_take_apart_is_bad_input() -> None:
+    with pytest.raises(cp.ConfigError, match="command 'a \"b': no closing quotation; close it, or give a list of words"):
+        cp.record('a "b')
 
 
 @pytest.mark.parametrize(

@@ -431,6 +431,7 @@ def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | N
         return 0
     if isinstance(baseline, Machine) and baseline in given:
         return given.index(baseline)
+    accept(isinstance(baseline, Machine | str | os.PathLike), f"baseline is a machine of on, not {baseline!r}")
     name = baseline.name if isinstance(baseline, Machine) else os.fspath(baseline)
     if name in names:
         return names.index(name)
@@ -466,6 +467,7 @@ def _processes(target: int | str | Sequence[int] | Sequence[str | os.PathLike[st
     if isinstance(target, int):
         return [str(target)], []
     if target is None:
+        accept(name is None or isinstance(name, Iterable), f"name is the name of a process or a list of names, not {name!r}")
         return [name] if isinstance(name, str) else list(name or []), []
     numbers = [] if isinstance(target, str) else [str(word) for word in target if isinstance(word, int)]
     if numbers and len(numbers) == len(target):
@@ -480,10 +482,20 @@ def _are_paths(*given: object) -> None:
 
 def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
     accept(isinstance(command, Iterable), f"a command is text or a list of words, not {command!r}")
-    words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
+    words = _words(command) if isinstance(command, str) else list(command)
     if not words:
         raise _core.ConfigError("command: give the program and its arguments")
-    return words
+    for word in words:
+        accept(isinstance(word, str | os.PathLike), f"a word of a command is text or a path, not {word!r}")
+    return [os.fspath(word) for word in words]
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command as a shell takes it apart."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise _core.ConfigError(f"command {command!r}: {str(error)[:1].lower()}{str(error)[1:]}; close it, or give a list of words") from None
 
 
 def _seed(seed: int) -> int:

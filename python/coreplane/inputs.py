@@ -215,14 +215,18 @@ class Trace:
         return notebook.title(repr(self), about) + notebook.table(self.kinds)
 
 
+class WrongType(_core.ConfigError, TypeError):
+    """An argument's type does not fit: bad input as any other, and what Python calls that."""
+
+
 def accept(fits: bool, otherwise: str) -> None:
-    """Raises TypeError with what is accepted where an argument's type does not fit."""
+    """Raises WrongType with what is accepted where an argument's type does not fit."""
     if not fits:
-        raise TypeError(otherwise)
+        raise WrongType(otherwise)
 
 
 def flags(**given: object) -> None:
-    """Raises TypeError where an argument is neither True nor False."""
+    """Raises WrongType where an argument is neither True nor False."""
     for name, value in given.items():
         accept(isinstance(value, bool), f"{name} is True or False, not {value!r}")
 
@@ -232,7 +236,7 @@ MOST = 2**63 - 1
 
 
 def counts(least: int = 1, most: int = MOST, /, **given: object) -> None:
-    """Raises TypeError where an argument is no whole number, ConfigError where it is less than ``least`` or more than ``most``; one that was left away is neither."""
+    """Raises WrongType where an argument is no whole number, ConfigError where it is less than ``least`` or more than ``most``; one that was left away is neither."""
     for name, value in given.items():
         if value is None:
             continue
@@ -242,13 +246,13 @@ def counts(least: int = 1, most: int = MOST, /, **given: object) -> None:
 
 
 def numbers(**given: object) -> None:
-    """Raises TypeError where an argument is no number."""
+    """Raises WrongType where an argument is no number."""
     for name, value in given.items():
         accept(isinstance(value, Real) and not isinstance(value, bool), f"{name} is a number, not {value!r}")
 
 
 def seconds(**given: float) -> None:
-    """Raises TypeError where an argument is no number, ConfigError where it is no length of time: below zero, or without end."""
+    """Raises WrongType where an argument is no number, ConfigError where it is no length of time: below zero, or without end."""
     numbers(**given)
     for name, value in given.items():
         if not 0 <= value < math.inf:
@@ -256,7 +260,7 @@ def seconds(**given: float) -> None:
 
 
 def texts(**given: object) -> None:
-    """Raises TypeError where an argument that was not left away is no text."""
+    """Raises WrongType where an argument that was not left away is no text."""
     for name, value in given.items():
         accept(value is None or isinstance(value, str), f"{name} is text, not {value!r}")
 
