@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import coreplane as cp
 import polars as pl
@@ -146,6 +147,16 @@ def test_a_column_that_says_nothing_is_left_out(cli: Cli) -> None:
 def test_completions_are_generated(cli: Cli, shell: str) -> None:
     script = cli("completions", shell)
     assert "reproduce" in script and "crash" in script and len(script) > 2000
+    assert cli.json("completions", shell, "--quiet") == {"shell": shell, "script": script}
+
+
+def test_the_documentation_takes_the_options_of_every_command(cli: Cli) -> None:
+    done = cli.run("docs", "--format", "json", "--quiet")
+    # A package carries it, and other builds say so.
+    if done.returncode == 0:
+        assert Path(json.loads(done.stdout)["page"]).name == "index.html"
+    else:
+        assert done.returncode == 2 and "this build carries no documentation" in done.stderr
 
 
 @pytest.mark.parametrize(

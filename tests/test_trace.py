@@ -252,5 +252,17 @@ def test_what_lies_beyond_the_last_address_is_refused(cli: Cli) -> None:
     assert "beyond the last address" in cli.refuses("trace", "convert", "--from", "ramulator-data", "a.rd", "a.cpt")
 
 
+def test_a_format_is_called_as_it_is_given(cli: Cli) -> None:
+    (cli.folder / "a.rd").write_text("LD 0x10 8\n")
+    cli("trace", "convert", "--quiet", "--from", "ramulator-data", "a.rd", "a.cpt")
+    assert cli.json("trace", "info", "a.cpt")["source"] == "ramulator-data a.rd"
+
+
+def test_what_cannot_be_is_said_plainly(cli: Cli) -> None:
+    assert cli.refuses("record", "--", "nope") == "coreplane: nope: there is no such program in PATH; of one that lies elsewhere give the path"
+    said = cli.refuses("shared", "shared", "shared-ring", "--set", "workload.hosts=4")
+    assert said == 'coreplane: --set workload.hosts: "4" is not accepted; give 2'
+
+
 def test_a_share_of_reads_is_given_once(cli: Cli) -> None:
     assert "100 % is given twice" in cli.refuses("curve", "intel", "--reads", "100", "--reads", "100")

@@ -105,8 +105,9 @@ def _main() -> int:
     if args[:1] == ["record"]:
         _find_tool()
     url, rest = _taken(args, "--on")
-    if args in (["docs"], ["docs", "--open"]) and os.path.exists(SITE):  # noqa: PTH110
-        return _docs("--open" in args)
+    if args[:1] == ["docs"] and _is_about_docs(args) and os.path.exists(SITE):  # noqa: PTH110
+        given = _options(args)[0]
+        return _docs("--open" in given, is_json=given.get("--format") == "json")
     if args[:1] == ["sweep"] and url not in (None, "local"):
         from coreplane import cluster
 
@@ -121,9 +122,20 @@ def _main() -> int:
     return code
 
 
-def _docs(is_opened: bool) -> int:
+def _is_about_docs(args: list[str]) -> bool:
+    """Whether nothing else is asked of them than where they are; what else there is the compiled core answers."""
+    given, words = _options(args)
+    return words == ["docs"] and given.keys() <= {"--open", "--format", "--quiet", "-q"} and given.get("--format") in (None, "json", "table")
+
+
+def _docs(is_opened: bool, is_json: bool) -> int:
     """Says where the documentation is, and shows it."""
-    print(SITE)
+    if is_json:
+        import json
+
+        print(json.dumps({"page": SITE}))
+    else:
+        print(SITE)
     if is_opened:
         import webbrowser
         from pathlib import Path

@@ -92,6 +92,7 @@ impl Kind {
     /// What is accepted, in words.
     pub fn accepts(&self) -> String {
         match *self {
+            Kind::Count { min, max } if min == max => min.to_string(),
             Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
             Kind::PowerOfTwo { min, max } => format!("a power of two from {min} to {max}"),
             Kind::Multiple { of, max } => {

@@ -71,6 +71,8 @@ pub(crate) enum Command {
 pub(crate) struct CompletionsArgs {
     /// The shell: `source <(coreplane completions bash)`, or put it where the shell looks
     pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +80,8 @@ pub(crate) struct DocsArgs {
     /// Opens it in the browser, besides saying where it is
     #[arg(long)]
     pub(crate) open: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

@@ -25,7 +25,11 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     if args.shell == Shell::Fish {
         script = after_commas(&script, &named) + &by_place(&command, &named);
     }
-    print!("{script}");
+    if output::is_json(&args.common) {
+        output::print_json(&serde_json::json!({"shell": args.shell.to_string(), "script": script}));
+    } else {
+        print!("{script}");
+    }
     Ok(())
 }
 

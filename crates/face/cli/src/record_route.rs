@@ -209,7 +209,8 @@ fn find(name: &str) -> Result<PathBuf, Failure> {
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_program(path));
-    found.ok_or_else(|| bad(std::io::ErrorKind::NotFound.into()))
+    let text = "there is no such program in PATH; of one that lies elsewhere give the path";
+    found.ok_or_else(|| Failure::BadInput(format!("{name}: {text}")))
 }
 
 fn is_program(path: &Path) -> bool {

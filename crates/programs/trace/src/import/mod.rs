@@ -103,7 +103,8 @@ impl Format {
     }
 
     fn about(self, name: &str) -> About {
-        let source = format!("{self:?} {name}");
+        let format = Format::ALL.iter().find(|(_, format)| *format == self).map_or("", |(format, _)| format);
+        let source = format!("{format} {name}");
         About { source, lacks: self.lacks().into(), pages: self.is_of_pages(), ..About::default() }
     }
 }
