@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COREPLANE, Cli, as_by_hand
+from conftest import COREPLANE, ROOT, Cli, as_by_hand
 
 LONG = ("--set", "workload.operations=10000000")
 CAMPAIGN = """
@@ -122,6 +122,34 @@ def test_an_evaluation_keeps_the_runs_that_are_done_and_goes_on_with_them(cli: C
     ended(again, signal.SIGINT)
     after = {path: path.stat().st_mtime_ns for path in cli.folder.glob("kept/runs/*.json")}
     assert kept and kept.items() <= after.items(), "what was kept is run again"
+
+
+def test_power_failures_on_a_machine_go_on_where_they_were_interrupted(cli: Cli) -> None:
+    cli("cc", "-O1", "-I", ROOT / "capture", ROOT / "tests/programs/log.c", "-o", "log")
+    cli("record", "--quiet", "--out", "bad.cpt", "--", "./log", "bad.pm", "order")
+    calls = cli.folder / "calls"
+    check = f"echo >> {calls}; sleep 0.02; ./log check {{image}} {{acknowledged}}"
+    command = ["crash", "intel", "trace:bad.cpt", "--check", check, "--points", "60", "--images", "4", "--quiet", "--out"]
+    process, so_far = started(cli.folder, *command, "o"), cli.folder / "o/crash.so-far.json"
+    while not so_far.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "; what was found so far is in o/crash.so-far.json (--resume goes on)" in said
+    kept = json.loads(so_far.read_text())
+    assert 0 < kept["timed"]["points"] < 60 and kept["found"]["points"] == 0
+
+    def made(folder: str, *more: str) -> tuple[dict, int]:
+        calls.unlink()
+        cli(*command, folder, *more, code=1)
+        result = json.loads((cli.folder / folder / "crash.json").read_text())
+        return {part: result[part] for part in ("timed", "model_images")}, len(calls.read_text())
+
+    (result, less), (whole, all_of_them) = made("o", "--resume"), made("anew")
+    assert result == whole and whole["timed"]["failing_points"] > 0
+    assert less < all_of_them, "what was tried is tried again"
+    assert not so_far.exists()
 
 
 def test_ctrl_c_on_a_terminal_ends_a_run_and_its_progress(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
-use crate::crash_found::{SO_FAR, keeper, resumed};
 use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_options::{RESULT, WRITES, bounds, every, folder, replay};
+use crate::crash_so_far::{Keeper, SO_FAR};
 use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races, results};
 use check::crash::{self, Persistency};
 use machine::{Description, WorkloadDescription};
 use workloads::{Persistent, Workload};
+
+/// Crash points between two that what was found so far is kept at.
+const BETWEEN_KEPT: usize = 50;
 
 /// Operations of a workload whose own default is higher; what `--set` says goes before.
 const OPERATIONS: u64 = 1000;
@@ -190,27 +193,36 @@ fn built_in_lab(
         return Ok(Lab::replayed(model, message));
     }
     let options = output::options(&args.settings);
-    let before = resumed(args, model)?;
+    let mut keeper = Keeper::new(args, model)?;
     let (found, seconds) = output::timed(|| {
         let bar = progress::bar(&args.common, args.points, "power failures");
         let mut told = |memory: &mut dyn Persistent, ended: &[u64]| {
             bar.step();
             check(memory, ended)
         };
-        let timed = crash::timed(machine, workload, &options, every, args.points, &mut told);
+        let before = keeper.on_the_machine();
+        let mut keep = |so_far: &crash::SoFar| {
+            if so_far.found.points.is_multiple_of(BETWEEN_KEPT) {
+                keeper.instants(so_far);
+            }
+        };
+        let (cuts, resumed) = ((every, args.points), crash::Resumed { before, keep: &mut keep });
+        let timed = crash::timed_on(machine, workload, &options, cuts, &mut told, resumed);
         drop(bar);
         // What the machine refuses is said before the search, which takes longer.
         let timed = timed?;
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
             let bar = progress::bar(&args.common, args.points, "crash points");
-            let mut keep = keeper(args, model, &before, 50);
             let mut step = |found: &crash::Search| {
                 bar.length(found.points_in_log.min(args.points) as u64);
                 bar.step();
-                keep(found);
+                if found.points.is_multiple_of(BETWEEN_KEPT) {
+                    keeper.images(found);
+                }
             };
-            before.with(&crash::search(&log, model, bounds(args, before.points), &mut check, &mut step))
+            let bounds = bounds(args, keeper.before.points);
+            keeper.before.with(&crash::search(&log, model, bounds, &mut check, &mut step))
         });
         Ok((timed, search))
     });

@@ -1,16 +1,10 @@
-//! What a search for crash images found, kept so that an interrupted search can go on.
+//! What a search for crash images found.
 
-use crate::Failure;
-use crate::args::CrashArgs;
 use crate::lines::say;
-use crate::output;
 use crate::quantity::count;
-use check::crash::{self, Persistency, Search, StoreNote};
+use check::crash::{self, Search, StoreNote};
 use serde_json::{Value, json};
 use trace::names::{name_among, shown};
-
-/// What a search has found so far, in the folder of its results.
-pub(crate) const SO_FAR: &str = "crash.so-far.json";
 
 /// What a search found, before and after an interruption.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +79,7 @@ impl Found {
         )
     }
 
-    fn read(v: &Value) -> Option<Found> {
+    pub(crate) fn read(v: &Value) -> Option<Found> {
         let number = |key: &str| v[key].as_u64().map(|n| n as usize);
         Some(Found {
             points: number("points")?,
@@ -183,61 +177,6 @@ fn replay(text: &str) -> String {
         "--replay '{first}...' ({} characters: --format json has all of them, and crash.json in the folder of --out)",
         count(characters as u64)
     )
-}
-
-/// What must be the same for a search to go on.
-fn identity(args: &CrashArgs, model: Persistency) -> Value {
-    let (settings, check) = (&args.settings, &args.check);
-    json!([
-        args.machine,
-        args.workload,
-        check,
-        args.points,
-        args.images,
-        settings.seed,
-        settings.set,
-        model.name(),
-        [
-            json!(args.file),
-            json!(args.beside),
-            json!(args.after),
-            json!(args.from_start),
-            json!(args.accept_unseen),
-            json!(args.time_limit)
-        ],
-    ])
-}
-
-/// What an interrupted search had found.
-pub(crate) fn resumed(args: &CrashArgs, model: Persistency) -> Result<Found, Failure> {
-    let Some(folder) = args.out.as_ref().filter(|_| args.resume) else { return Ok(Found::default()) };
-    let path = folder.join(SO_FAR);
-    let named = |what: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {what}", path.display()));
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::default()),
-        Err(e) => return Err(named(&e)),
-    };
-    let so_far: Value = serde_json::from_str(&text).map_err(|e| named(&e))?;
-    if so_far["arguments"] != identity(args, model) {
-        return Err(named(&"of a search with other arguments; give these, or another --out"));
-    }
-    Found::read(&so_far["found"]).ok_or_else(|| named(&"not what this command wrote"))
-}
-
-/// Keeps what was found so far, every so many crash points.
-pub(crate) fn keeper<'a>(
-    args: &'a CrashArgs,
-    model: Persistency,
-    before: &'a Found,
-    every: usize,
-) -> impl FnMut(&Search) + 'a {
-    move |search| {
-        let Some(folder) = args.out.as_ref().filter(|_| search.points.is_multiple_of(every)) else { return };
-        let text = json!({"arguments": identity(args, model), "found": before.with(search).json()});
-        // The search goes on without: what it finds is printed all the same.
-        _ = output::write(folder, SO_FAR, text.to_string().as_bytes());
-    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use crate::args::CrashArgs;
 use crate::crash_beside::{self, Beside};
 use crate::crash_check::External;
 use crate::crash_files::{Left, Place, Said};
-use crate::crash_found::{keeper, resumed};
 use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_names::{Link, Names};
 use crate::crash_refused as refused;
+use crate::crash_so_far::Keeper;
 use crate::crash_time::Budget;
 use crate::races;
 use crate::{Failure, crash_options, output, progress, quantity};
@@ -173,34 +173,33 @@ fn search(
     recorded: &Recorded<'_>,
     external: &External,
 ) -> Result<Lab, Failure> {
-    let before = resumed(args, model)?;
+    let mut keeper = Keeper::new(args, model)?;
     let budget = Budget::new(args.minimise_seconds)?;
     let mut notes = Vec::new();
     let (result, seconds) = output::timed(|| {
-        let timed = on_the_machine(args, machine, workload, recorded, external, &mut notes)?;
+        let timed = on_the_machine(&mut keeper, machine, workload, recorded, external, &mut notes)?;
         let bar = progress::bar(&args.common, args.points, "crash points");
         if let Some(f) = timed.as_ref().and_then(|timed| timed.failures.first()) {
             bar.say(&format!("found: recovery fails after a power failure in the run: {}", f.message));
         }
         // One instant was asked for, not the model.
         let search = args.at.is_none().then(|| {
-            let mut keep = keeper(args, model, &before, 1);
             let mut told = 0;
             let mut step = |found: &crash::Search| {
                 found.failures[told..].iter().for_each(|f| bar.say(&format!("found: {}", f.why.text)));
                 told = found.failures.len();
                 bar.length(found.points_in_log.min(args.points) as u64);
                 bar.step();
-                keep(found);
+                keeper.images(found);
             };
             let check = |image: &Candidate<'_>| {
                 let left = recorded.left(image);
                 budget.spend(|| external.outcome(&left))
             };
-            let bounds = crash_options::bounds(args, before.points);
+            let bounds = crash_options::bounds(args, keeper.before.points);
             let go_on = || budget.goes_on();
             let found = crash::search_whole(log, model, bounds, &check, &go_on, &mut step);
-            (before.with(&found), found.reads)
+            (keeper.before.with(&found), found.reads)
         });
         Ok::<_, Failure>((timed, search))
     });
@@ -242,13 +241,14 @@ fn search(
 
 /// The recording runs on the machine, and its power is cut there.
 fn on_the_machine(
-    args: &CrashArgs,
+    keeper: &mut Keeper<'_>,
     machine: &Description,
     workload: &WorkloadDescription,
     recorded: &Recorded<'_>,
     external: &External,
     notes: &mut Vec<String>,
 ) -> Result<Option<Timed>, Failure> {
+    let args = keeper.args;
     let asked = args.at.is_some() || args.every.is_some() || args.all;
     let threads = workload.threads();
     if threads > MOST_THREADS && !asked {
@@ -274,13 +274,16 @@ fn on_the_machine(
     let check = |point: &CrashPoint| recorded.check_on(point, external);
     let same = |a: &[u64], b: &[u64]| recorded.is_told_the_same(a, b);
     let mut tried = 0;
-    let mut step = |now: usize| {
-        (tried..now).for_each(|_| bar.step());
-        tried = now;
+    let before = keeper.on_the_machine();
+    let mut keep = |so_far: &crash::SoFar| {
+        (tried..so_far.found.points).for_each(|_| bar.step());
+        tried = so_far.found.points;
+        keeper.instants(so_far);
     };
+    let resumed = crash::Resumed { before, keep: &mut keep };
     let whole = crash::Whole { check: &check, same: &same };
     let most = if matches!(cuts.every, CrashEvery::At(_)) { 1 } else { args.points };
-    crash::timed_whole(machine, workload, &options, cuts, most, &whole, &mut step)
+    crash::timed_whole(machine, workload, &options, cuts, most, &whole, resumed)
         .map(Some)
         .map_err(output::failed)
 }

@@ -41,6 +41,7 @@ mod crash_options;
 mod crash_reads;
 mod crash_recorded;
 mod crash_refused;
+mod crash_so_far;
 mod crash_time;
 mod crash_turns;
 mod curve;

@@ -57,7 +57,9 @@ pub use persistence_lint::{Finding, persistence_lint};
 pub use protocol::Persistency;
 pub use races::{Race, races, recorded_races};
 pub use recorded::{Recorded, of_trace};
-pub use timed::{Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_whole};
+pub use timed::{
+    Resumed, SoFar, Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_on, timed_whole,
+};
 pub use unit::{METADATA, Unit};
 pub use whole::search_whole;
 pub use why::{Explanation, Replay, StoreNote};

@@ -46,6 +46,23 @@ pub struct Timed {
     pub after_end: Option<Time>,
 }
 
+/// What the first instants of a run gave: as much as is needed to go on after them.
+#[derive(Clone, Debug, Default)]
+pub struct SoFar {
+    /// What was found at them.
+    pub found: Timed,
+    /// What recovery said of the last of them, where it did not cope.
+    pub said: Option<String>,
+}
+
+/// Instants that were tried before, and who is told what was found since.
+pub struct Resumed<'c> {
+    /// What was found before an interruption. Those instants are passed, and nothing is recovered there.
+    pub before: SoFar,
+    /// Told with what was found before, now and then.
+    pub keep: &'c mut dyn FnMut(&SoFar),
+}
+
 /// Recovers after a power failure at each of many instants of a run, at most `most`.
 ///
 /// # Errors
@@ -58,19 +75,42 @@ pub fn timed(
     most: usize,
     check: &mut Check<'_>,
 ) -> Result<Timed, RunError> {
-    let mut found = Timed::default();
-    let options = exact(machine, options);
-    run_with_crashes(machine, workload, &options, every, &mut |point| {
-        found.points += 1;
-        found.after_end = point.after_end;
-        if let Err(message) = check(&mut point.words(), &point.ended) {
-            found.failing += 1;
-            found.failures.push(failure(&point, message));
+    let nobody = Resumed { before: SoFar::default(), keep: &mut |_| () };
+    timed_on(machine, workload, options, (every, most), check, nobody)
+}
+
+/// The same from where it was interrupted; `cuts` are when power fails, and the most that are tried.
+///
+/// # Errors
+/// As [`machine::run`].
+pub fn timed_on(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    cuts: (CrashEvery, usize),
+    check: &mut Check<'_>,
+    resumed: Resumed<'_>,
+) -> Result<Timed, RunError> {
+    let (every, most) = cuts;
+    let Resumed { before, keep } = resumed;
+    let (mut passed, mut so_far) = (0, before);
+    run_with_crashes(machine, workload, &exact(machine, options), every, &mut |point| {
+        so_far.found.after_end = point.after_end;
+        if passed == so_far.found.points {
+            so_far.said = check(&mut point.words(), &point.ended).err();
+            so_far.found.points += 1;
+            if let Some(message) = so_far.said.clone() {
+                so_far.found.failing += 1;
+                so_far.found.failures.push(failure(&point, message));
+            }
+            keep(&so_far);
         }
-        found.bounded = found.points >= most;
-        !found.bounded && found.failures.len() < FAILURES
+        passed += 1;
+        let found = &mut so_far.found;
+        found.bounded = passed >= most;
+        !found.bounded && (passed < found.points || found.failures.len() < FAILURES)
     })?;
-    Ok(found)
+    Ok(so_far.found)
 }
 
 /// Where caches or buffers persist, a core that runs ahead would leave what it has not stored yet.
@@ -106,7 +146,7 @@ pub struct Whole<'c> {
 }
 
 /// As [`timed`], for such recovery. An instant that leaves the bytes of the one before it, and of which it is told the
-/// same, is not checked again. `progress` is told how many were tried.
+/// same, is not checked again.
 ///
 /// # Errors
 /// As [`machine::run`].
@@ -117,21 +157,30 @@ pub fn timed_whole(
     cuts: Cuts,
     most: usize,
     whole: &Whole<'_>,
-    progress: &mut dyn FnMut(usize),
+    resumed: Resumed<'_>,
 ) -> Result<Timed, RunError> {
     let at_once = 4 * rayon::current_num_threads();
-    let mut batch = Batch { found: Timed::default(), points: Vec::new(), bytes: 0, last: None, whole };
+    let Resumed { before: SoFar { found, said }, keep } = resumed;
+    let (mut left, mut said) = (found.points, said);
+    let mut batch = Batch { found, points: Vec::new(), bytes: 0, last: None, whole };
     run_with_crashes(machine, workload, &exact(machine, options), cuts, &mut |point| {
-        batch.add(point);
-        let tried = batch.found.points + batch.points.len();
+        if left > 0 {
+            left -= 1;
+            batch.found.after_end = point.after_end;
+            batch.last = Some((point, if left == 0 { said.take() } else { None }));
+        } else {
+            batch.add(point);
+        }
+        let tried = batch.found.points - left + batch.points.len();
         batch.found.bounded = tried >= most;
         if batch.points.len() >= at_once || batch.bytes > MOST_BYTES || batch.found.bounded {
             batch.try_all();
-            progress(tried);
+            keep(&batch.so_far());
         }
         !batch.found.bounded
     })?;
     batch.try_all();
+    keep(&batch.so_far());
     Ok(batch.found)
 }
 
@@ -147,6 +196,11 @@ struct Batch<'c> {
 }
 
 impl Batch<'_> {
+    fn so_far(&self) -> SoFar {
+        let said = self.last.as_ref().and_then(|(_, said)| said.clone());
+        SoFar { found: self.found.clone(), said }
+    }
+
     fn add(&mut self, point: CrashPoint) {
         let before = self.points.last().or(self.last.as_ref().map(|(point, _)| point));
         self.bytes += before.map_or(0, |before| before.bytes_apart(&point));

@@ -1,12 +1,14 @@
 //! Where a bounded search cuts the power of a machine that runs a loop.
 
-use check::crash::{Whole, spread, timed_whole};
+use check::crash::{Resumed, SoFar, Whole, spread, timed_on, timed_whole};
 use machine::{
     CrashEvery, CrashPoint, Description, RunOptions, WorkloadDescription, events_to_cut, run_with_crashes,
 };
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use trace::{FILE_SHIFT, FILE_SPACE, Kind, Record, Recording, Trace};
+use workloads::Persistent;
 
 const FILE: u64 = 0x7000_0000_0000;
 const TURNS: u64 = 200;
@@ -47,10 +49,64 @@ fn instants_of_a_bound_meet_every_part_of_a_loops_turn() {
         Ok(())
     };
     let whole = Whole { check: &check, same: &|_, _| false };
-    let found = timed_whole(&machine, &workload, &options, cuts, most, &whole, &mut |_| ()).unwrap();
+    let anew = Resumed { before: SoFar::default(), keep: &mut |_| () };
+    let found = timed_whole(&machine, &workload, &options, cuts, most, &whole, anew).unwrap();
     let places = places.into_inner().unwrap();
     assert_eq!(found.points, most);
     assert!(places.len() as u64 >= RECORDS_A_TURN / 3, "places of a turn: {places:?}");
+}
+
+/// Wherever it was interrupted: what was tried is not tried again.
+#[test]
+fn a_search_that_goes_on_finds_what_one_in_one_go_does() {
+    const MOST: usize = 60;
+    let (machine, workload, options) =
+        (Description::preset("intel").unwrap(), turns(), RunOptions::default());
+    let cuts = spread(&machine, &workload, &options, MOST, Vec::new()).unwrap();
+    let find = |before: SoFar| {
+        let (tried, mut kept) = (AtomicUsize::new(0), Vec::new());
+        let check = |point: &CrashPoint| {
+            tried.fetch_add(1, Relaxed);
+            if point.passed[0] % 4 == 1 { Err(format!("after {}", point.passed[0] % 12)) } else { Ok(()) }
+        };
+        let whole = Whole { check: &check, same: &|_, _| false };
+        let resumed = Resumed { before, keep: &mut |so_far| kept.push(so_far.clone()) };
+        let found = timed_whole(&machine, &workload, &options, cuts.clone(), MOST, &whole, resumed).unwrap();
+        (format!("{found:?}"), kept, tried.into_inner())
+    };
+    let (found, kept, tried) = find(SoFar::default());
+    assert!(tried == MOST && kept.len() > 1 && kept[0].found.points < MOST);
+    for before in [kept[0].clone(), kept[kept.len() - 1].clone()] {
+        let passed = before.found.points;
+        let (again, _, tried) = find(before);
+        assert_eq!((again, passed + tried), (found.clone(), MOST));
+    }
+}
+
+/// The same where recovery is a function, and the search ends with enough failures.
+#[test]
+fn a_search_with_recovery_of_its_own_goes_on_too() {
+    let machine = Description::preset("intel").unwrap();
+    let mut workload = WorkloadDescription::named("queue").unwrap();
+    workload.set("workload.operations", "50").unwrap();
+    let find = |before: SoFar, most: usize| {
+        let (mut tried, mut kept) = (0, Vec::new());
+        let mut check = |_: &mut dyn Persistent, ended: &[u64]| {
+            tried += 1;
+            if ended[0] % 3 == 2 { Err(format!("after {}", ended[0])) } else { Ok(()) }
+        };
+        let resumed = Resumed { before, keep: &mut |so_far| kept.push(so_far.clone()) };
+        let (options, cuts) = (RunOptions::default(), (CrashEvery::Persists(5), most));
+        let found = timed_on(&machine, &workload, &options, cuts, &mut check, resumed).unwrap();
+        (format!("{found:?}"), kept, tried)
+    };
+    for most in [12, 1000] {
+        let (found, kept, all) = find(SoFar::default(), most);
+        for before in [&kept[3], &kept[kept.len() - 1]] {
+            let (again, _, tried) = find(before.clone(), most);
+            assert_eq!((again, before.found.points + tried), (found.clone(), all));
+        }
+    }
 }
 
 /// Where no write reaches a controller, none is counted: the power fails at the beginning and at the end, and not at every
