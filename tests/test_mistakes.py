@@ -13,6 +13,11 @@ def test_a_file_that_is_given_as_a_workload_is_told_how_recordings_are_given(cli
     assert "a recording is given as trace:kv.parquet" in cli.refuses("run", "intel", "kv.parquet")
 
 
+@pytest.mark.parametrize("args", [("crash", "intel", "trace:a.cpt,b.cpt", "--check", "true"), ("holdup", "intel", "trace:a.cpt,b.cpt")], ids=lambda args: args[0])
+def test_several_recordings_are_refused_where_one_is_taken(cli: Cli, args: tuple[str, ...]) -> None:
+    assert cli.refuses(*args) == "coreplane: trace:a.cpt,b.cpt: several recordings are for run and compare; give one, such as trace:a.cpt"
+
+
 def test_names_are_found_whatever_the_case_of_their_letters(cli: Cli) -> None:
     assert "did you mean cceh?" in cli.refuses("run", "asap-rp", "CCEH")
     assert "did you mean asap-rp?" in cli.refuses("run", "ASAP-RP", "cceh")

@@ -212,6 +212,20 @@ def test_a_command_that_no_shell_would_take_apart_is_bad_input() -> None:
         cp.record('a "b')
 
 
+def test_a_machine_without_a_name_is_refused() -> None:
+    for label in ("", " "):
+        with pytest.raises(cp.ConfigError, match="label: is empty; give what results are to call the machine"):
+            cp.Machine("intel", label=label)
+
+
+def test_one_of_the_family_is_there_once_where_it_comes_first(cli: Cli) -> None:
+    for on, first in ((["family", "intel"], ["intel", "hops-ep"]), (["asap-rp", "family"], ["asap-rp", "intel"])):
+        done = cp.compare(cp.Workload("queue", operations=10), on=on)
+        command = cli.json("compare", "queue", "--on", ",".join(on), "--set", "workload.operations=10")["machines"]
+        named = list(done.table["machine"])
+        assert named[:2] == first and named == [row["machine"] for row in command] and len(set(named)) == len(named)
+
+
 @pytest.mark.parametrize(
     "call",
     [

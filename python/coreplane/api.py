@@ -414,14 +414,23 @@ def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
     # A name is a sequence too, of letters.
     accept(isinstance(on, Machine | str | os.PathLike | Iterable), f"on is a machine or a list of machines, not {on!r}")
     listed = [on] if isinstance(on, Machine | str | os.PathLike) else list(on)
-    return [machine for given in listed for machine in (_family_beside(listed) if given == "family" else [given])]
+    if "family" not in listed:
+        return listed
+    # One of the family that is listed by itself, too, is there once, where it comes first.
+    place = listed.index("family")
+    before, after = listed[:place], listed[place + 1 :]
+    if "family" in after:
+        raise _core.ConfigError("on: family is there twice; give each machine once")
+    own = {_unchanged(machine) for machine in before}
+    family: list[AMachine] = [name for name in _core.listing("family") if name not in own]
+    return [*before, *family, *(machine for machine in after if _unchanged(machine) not in family)]
 
 
-def _family_beside(listed: list[AMachine]) -> list[AMachine]:
-    """Every machine that differs from the usual one in its ordering alone, without those that are listed themselves, unchanged."""
-    named = [machine for machine in listed if not isinstance(machine, Machine)]
-    beside = {os.fspath(machine) for machine in named} | {machine.source for machine in listed if isinstance(machine, Machine) and machine.name == machine.source and not machine.changes}
-    return [name for name in _core.listing("family") if name not in beside]
+def _unchanged(machine: AMachine) -> str | None:
+    """The name of a machine that is as it comes; none of one that was changed or renamed."""
+    if not isinstance(machine, Machine):
+        return os.fspath(machine)
+    return machine.source if machine.name == machine.source and not machine.changes else None
 
 
 def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | None) -> int:

@@ -490,7 +490,7 @@ pub(crate) struct CompareArgs {
     /// Runs for --bands, at most 200 [default: 60, or as many as there have to be]
     #[arg(long, value_name = "N", requires = "bands")]
     pub(crate) runs: Option<usize>,
-    /// Machines, by name or file, separated by commas; family: all that differ in their ordering alone
+    /// Machines, by name or file, separated by commas; family: all that differ in their ordering alone, intel first
     #[arg(long, value_delimiter = ',', required = true)]
     pub(crate) on: Vec<String>,
     /// What speedups are against; the first machine unless said

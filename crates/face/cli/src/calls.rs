@@ -53,6 +53,11 @@ impl Machine {
         }
         machine.set_all(set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
         machine.check()?;
+        if label.as_ref().is_some_and(|label| label.trim().is_empty()) {
+            return Err(Failure::BadInput(
+                "label: is empty; give what results are to call the machine".into(),
+            ));
+        }
         machine.name = label.unwrap_or(machine.name);
         Ok(Machine(machine, texts))
     }

@@ -6,22 +6,23 @@ use machine::Description;
 /// The word for every machine that differs in its ordering alone.
 pub(crate) const FAMILY: &str = "family";
 
-/// The machines that were asked for, the family's among them where that word was.
+/// The machines that were asked for, the family's among them where that word was. One of the family that is asked for by itself, too,
+/// is there once, where it comes first.
 pub(crate) fn asked(on: &[String]) -> Result<Vec<String>, Failure> {
-    let mut all: Vec<String> = Vec::new();
-    for name in on {
-        let named = if name == FAMILY { machine::family() } else { vec![name.as_str()] };
-        let family = name == FAMILY;
-        all.extend(named.into_iter().map(String::from).filter(|n| !family || !on.contains(n)));
-    }
-    if all.iter().any(String::is_empty) {
+    if on.iter().any(String::is_empty) {
         let text =
             "--on: a name is empty; give machines, separated by commas (coreplane show machines lists them)";
         return Err(Failure::BadInput(text.into()));
     }
-    if let Some(name) = machine::twice(&all) {
-        let text = format!("--on {}: {name} is there twice; give each machine once", all.join(","));
+    if let Some(name) = machine::twice(on) {
+        let text = format!("--on {}: {name} is there twice; give each machine once", on.join(","));
         return Err(Failure::BadInput(text));
+    }
+    let mut all: Vec<String> = Vec::new();
+    for name in on {
+        let named = if name == FAMILY { machine::family() } else { vec![name.as_str()] };
+        let new: Vec<&str> = named.into_iter().filter(|n| all.iter().all(|other| other != n)).collect();
+        all.extend(new.into_iter().map(String::from));
     }
     Ok(all)
 }
@@ -73,6 +74,17 @@ mod tests {
         ] {
             assert_eq!(names(&words(on), &words(own)), words(wanted));
         }
+    }
+
+    #[test]
+    fn a_member_of_the_family_stays_where_it_comes_first() {
+        let family = machine::family();
+        let (first, last) = (family[0], family[family.len() - 1]);
+        assert_eq!(asked(&words(&format!("family {first}"))).unwrap(), family);
+        assert_eq!(asked(&words(&format!("family {last} eadr"))).unwrap()[..family.len()], family);
+        let before = asked(&words(&format!("{last} family"))).unwrap();
+        assert!(before[0] == last && before[1] == first && before.len() == family.len());
+        assert!(asked(&words("family family")).is_err() && asked(&words("eadr eadr")).is_err());
     }
 
     #[test]

@@ -129,6 +129,12 @@ pub(crate) fn workload(name: &str) -> Result<WorkloadDescription, Failure> {
     if Path::new(file).is_dir() {
         return Err(Failure::BadInput(format!("{name}: is a folder; give {kind}:FILE")));
     }
+    if kind == "trace" && !Path::new(file).exists() && file.contains(',') {
+        let (first, _) = file.split_once(',').unwrap_or((file, ""));
+        let text =
+            format!("{name}: several recordings are for run and compare; give one, such as {kind}:{first}");
+        return Err(Failure::BadInput(text));
+    }
     if kind == "trace" {
         return Ok(WorkloadDescription::replay(name, crate::recordings::open(Path::new(file))?));
     }
