@@ -408,8 +408,12 @@ fn machine_parameters(machine: &Description, about: &str, json: bool) {
     let memories = machine.memory_rows();
     if !memories.is_empty() {
         println!("\nIts memories, over what is above:\n");
-        let mut table = Table::new(["key", "value", "meaning"]).left(3);
-        memories.into_iter().for_each(|row| table.row([&*row.key, &*row.value, row.meaning]));
+        let mut table =
+            Table::new(["key", "value", "unit", "meaning, and where the value is from"]).text_from(2);
+        for row in memories {
+            let meaning = format!("{}\n[{}]", row.meaning, row.source);
+            table.row([row.key, row.value, row.unit.into(), meaning]);
+        }
         table.print();
     }
 }
@@ -427,8 +431,9 @@ pub(crate) fn parameter_list(rows: impl Iterator<Item = (&'static Param, String,
 /// The parameters of a machine, and what its list of memories says.
 pub(crate) fn keys_of_machine(machine: &Description) -> Value {
     let memory = |row: MemoryRow| {
+        let kind = machine::sources::to_json(&row.source);
         json!({"key": row.key, "value": row.value, "unit": row.unit, "default": "", "accepts": "",
-               "source": "the list of memories", "source_kind": null, "meaning": row.meaning})
+               "source": row.source, "source_kind": kind, "meaning": row.meaning})
     };
     let mut all = parameter_list(machine.rows());
     if let Value::Array(rows) = &mut all {

@@ -125,7 +125,7 @@ impl Spreads {
     pub(crate) fn about(&self) -> String {
         let (runs, open) = (self.spread.points.len(), self.spread.space.dimensions.len());
         let outside = &self.spread.space.outside;
-        let of = |(_, key, value): &(String, &str, String)| format!("{key} = {value}");
+        let of = |(_, key, value): &(String, String, String)| format!("{key} = {value}");
         let left: Vec<String> = outside.iter().map(of).collect::<BTreeSet<_>>().into_iter().collect();
         let left = if left.is_empty() {
             String::new()

@@ -1,10 +1,11 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
 use crate::error::{ConfigError, suggestion};
-use crate::memory_list::{MemoryDescription, kind_called, own_setting};
+use crate::memory_list::{MemoryDescription, kind_called, own_name, own_setting};
 use crate::params::{MACHINE, read, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
+use crate::sources::{USER, check_source};
 use ordering::OrderingModel;
 use protocol::params::Setting;
 use protocol::{NearInterface, Param, Persistency, Settings};
@@ -86,9 +87,6 @@ impl Recorded {
 
 /// A key that is given a source, and where.
 pub(crate) type Sourced = (&'static str, String);
-
-/// The source of a value that was set by `--set`, or by a program.
-const USER: &str = "set by the user";
 
 impl Description {
     /// The keys that the user set, beside those of the file.
@@ -172,9 +170,8 @@ impl Description {
     /// When the key is unknown or the value not accepted.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         if let Some((index, key)) = self.of_one_memory(key)? {
-            let (param, setting) = own_setting(key, value)?;
-            self.memories[index].settings.insert(param, setting);
-            return Ok(());
+            own_setting(key, value)?;
+            return self.memories[index].set(key, value, USER);
         }
         let param = find(MACHINE, key).ok_or_else(|| unknown_key(key, settable()))?;
         let setting = read(param, value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
@@ -611,31 +608,36 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// What is said of one memory (`memory.1.pm.read_ns`) comes after what is said of all.
     fn sources(&self, table: &DeTable<'_>, machine: &mut Description) -> Result<Vec<Sourced>, ConfigError> {
         let mut sourced = Vec::new();
+        let mut of_one = Vec::new();
         for (key, value) in table {
             let (name, at) = (key.get_ref(), key.span().start);
-            let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(at, name))?;
             let text = self.string(value, name)?;
+            let wrong = |e: String| self.error(value.span().start, &format!("sources: {name}: {e}"));
+            if let Some((index, own)) = machine.of_one_memory(name).map_err(|e| self.error(at, &e.0))? {
+                of_one.push((index, own, text, value.span().start, name));
+                continue;
+            }
+            let param = find(MACHINE, name).ok_or_else(|| self.unknown_key(at, name))?;
             let own: Vec<_> =
                 machine.memories.iter().filter_map(|memory| memory.settings.get(param.key)).collect();
             let given =
                 if own.is_empty() { machine.settings.get(param.key).into_iter().collect() } else { own };
-            check_source(param, text, &given)
-                .map_err(|e| self.error(value.span().start, &format!("sources: {name}: {e}")))?;
+            check_source(param, text, &given).map_err(wrong)?;
+            for memory in machine.memories.iter_mut().filter(|m| m.settings.contains_key(param.key)) {
+                memory.source(own_name(param.key), text).map_err(wrong)?;
+            }
             machine.sources.insert(param.key, text.to_string());
             sourced.push((param.key, format!("{}:{}", self.file, self.line(at))));
         }
+        for (index, own, text, at, name) in of_one {
+            let wrong = |e: String| self.error(at, &format!("sources: {name}: {e}"));
+            machine.memories[index].source(own, text).map_err(wrong)?;
+        }
         Ok(sourced)
     }
-}
-
-/// Whether `text` is a source, and what it leaves open can be read and has the key's values among it.
-fn check_source(param: &Param, text: &str, values: &[&Setting]) -> Result<(), String> {
-    let Some(open) = ::params::Source::read(text)?.open() else { return Ok(()) };
-    let read = open.among.read(param.kind).map(drop);
-    let all = values.iter().try_for_each(|value| open.among.check(param.kind, value));
-    read.and(all).map_err(|e| format!("\"{text}\": {e}"))
 }
 
 /// The first machine that comes with the project and has a fidelity.

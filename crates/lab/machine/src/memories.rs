@@ -2,10 +2,11 @@
 
 use crate::describe::Description;
 use crate::error::ConfigError;
-use crate::memory_list::{MemoryDescription, kind_called};
+use crate::memory_list::{MemoryDescription, kind_called, own_name};
 use crate::params::MACHINE;
 use crate::registry::memory_kind;
 use plug::{Around, MemoryKind, System};
+use protocol::params::Kind;
 use protocol::{AddressMap, MEMORIES, MemoryPlace, PAGE_BYTES, Settings, TURN};
 use units::Dur;
 
@@ -56,7 +57,14 @@ pub struct MemoryRow {
     pub unit: &'static str,
     /// What it means.
     pub meaning: &'static str,
+    /// Where its value comes from.
+    pub source: String,
+    /// What values it takes; none for what the list is made of.
+    pub kind: Option<Kind>,
 }
+
+/// The source of a share that no list says.
+const EQUAL_SHARES: &str = "open 1: what is asked: equal shares, where the list says no others";
 
 /// The number and the parameter of `memory.N.KEY`.
 fn numbered(key: &str) -> Option<(usize, &str)> {
@@ -124,22 +132,23 @@ impl Description {
 
     /// What the list says of each memory.
     pub fn memory_rows(&self) -> Vec<MemoryRow> {
-        let row = |index: usize, key: &str, value: String, unit, meaning| {
-            let key = format!("memory.{index}.{key}");
-            MemoryRow { key, value, unit, meaning }
-        };
         let mut rows = Vec::new();
         for (index, memory) in self.memories.iter().enumerate() {
+            let mut row = |own: &str, value: String, unit, meaning, kind| {
+                let source = memory.sources.get(own).map_or(EQUAL_SHARES, String::as_str).to_string();
+                let key = format!("memory.{index}.{own}");
+                rows.push(MemoryRow { key, value, unit, meaning, source, kind });
+            };
             let about = memory_kind(&memory.kind).map_or("", |kind| kind.about());
-            rows.push(row(index, "kind", memory.kind.clone(), "-", about));
-            rows.push(match memory.bytes {
-                Some(bytes) => row(index, "size", bytes.to_string(), "B", "bytes of its range"),
-                None => row(index, "share", memory.share.max(1).to_string(), "1", "of pages in no range"),
-            });
+            row("kind", memory.kind.clone(), "-", about, None);
+            match memory.bytes {
+                Some(bytes) => row("size", bytes.to_string(), "B", "bytes of its range", None),
+                None => row("share", memory.share.max(1).to_string(), "1", "of pages in no range", None),
+            }
             for (key, value) in &memory.settings {
                 let Some(param) = MACHINE.iter().find(|p| p.key == *key) else { continue };
-                let own = key.strip_prefix("memory.").unwrap_or(key);
-                rows.push(row(index, own, param.kind.show(value), param.kind.unit(), param.meaning));
+                let (value, kind) = (param.kind.show(value), Some(param.kind));
+                row(own_name(key), value, param.kind.unit(), param.meaning, kind);
             }
         }
         rows

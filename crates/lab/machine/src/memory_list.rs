@@ -4,6 +4,7 @@ use crate::error::{ConfigError, suggestion};
 use crate::params::{MACHINE, read};
 use crate::reader::Reader;
 use crate::registry::{memory_kind, memory_kind_names};
+use crate::sources::{USER, check_source};
 use plug::MemoryKind;
 use protocol::params::Setting;
 use protocol::{PAGE_BYTES, TURN};
@@ -23,6 +24,13 @@ pub struct MemoryDescription {
     pub share: u64,
     /// Parameters of its own, laid over the machine's.
     pub settings: BTreeMap<&'static str, Setting>,
+    /// Where its values come from, by its own names for them.
+    pub(crate) sources: BTreeMap<String, String>,
+}
+
+/// A memory's own name of a parameter: `memory.pm.read_ns` is its `pm.read_ns`.
+pub(crate) fn own_name(key: &str) -> &str {
+    key.strip_prefix("memory.").unwrap_or(key)
 }
 
 /// The kind that `name` names.
@@ -67,7 +75,7 @@ impl MemoryDescription {
     ) -> Result<MemoryDescription, ConfigError> {
         let mut memory = MemoryDescription::default();
         for (key, value) in keys {
-            memory.set(key, value)?;
+            memory.set(key, value, USER)?;
         }
         memory.whole()
     }
@@ -84,7 +92,9 @@ impl MemoryDescription {
         Ok(self)
     }
 
-    fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+    /// Sets a key to what somebody says, who is the value's source.
+    pub(crate) fn set(&mut self, key: &str, text: &str, source: &str) -> Result<(), ConfigError> {
+        let mut own = key;
         match key {
             "kind" => self.kind = kind_called(text)?.name().to_string(),
             "size" => self.bytes = Some(size(text)?),
@@ -92,8 +102,45 @@ impl MemoryDescription {
             _ => {
                 let (key, setting) = own_setting(key, text)?;
                 self.settings.insert(key, setting);
+                own = own_name(key);
             }
         }
+        self.sources.insert(own.into(), source.into());
+        Ok(())
+    }
+
+    /// Gives one of its values a source.
+    pub(crate) fn source(&mut self, key: &str, text: &str) -> Result<(), String> {
+        let own = match key {
+            "kind" => true,
+            "size" => self.bytes.is_some(),
+            "share" => self.share > 0,
+            _ => return self.source_of_setting(key, text),
+        };
+        if !own {
+            return Err("the list says nothing of it; give a source to what it says".into());
+        }
+        let varies = ::params::Source::read(text)?.open().is_some_and(|open| open.among.varies());
+        if varies {
+            return Err(format!(
+                "\"{text}\": is what the list is made of and never varied; give open VALUE: why"
+            ));
+        }
+        self.sources.insert(key.into(), text.into());
+        Ok(())
+    }
+
+    fn source_of_setting(&mut self, key: &str, text: &str) -> Result<(), String> {
+        let of_memory = format!("memory.{key}");
+        let own = self.settings.iter().find(|(name, _)| **name == of_memory || **name == key);
+        let Some((name, value)) = own else {
+            return Err(format!(
+                "this memory has no value of its own; give the source of the machine's {key}"
+            ));
+        };
+        let Some(param) = MACHINE.iter().find(|p| p.key == *name) else { return Ok(()) };
+        check_source(param, text, &[value])?;
+        self.sources.insert(own_name(name).into(), text.into());
         Ok(())
     }
 }
@@ -139,7 +186,7 @@ impl Reader<'_> {
             }
             let text = self.scalar(value, &key)?;
             let at = |e: ConfigError| self.error(value.span().start, &e.0);
-            memory.set(&key, &text).map_err(at)?;
+            memory.set(&key, &text, self.file).map_err(at)?;
         }
         Ok(())
     }

@@ -1,7 +1,12 @@
-//! Where values come from, for whoever reads it by program.
+//! Where values come from: what is accepted, and what is told to whoever reads it by program.
 
 use ::params::{Among, Source};
+use protocol::Param;
+use protocol::params::Setting;
 use serde_json::{Value, json};
+
+/// The source of a value that was set by `--set`, or by a program.
+pub(crate) const USER: &str = "set by the user";
 
 /// A source as JSON: its kind, and of an open one what it may be and why; none where a user gave a value without one.
 pub fn to_json(source: &str) -> Option<Value> {
@@ -21,6 +26,14 @@ pub fn to_json(source: &str) -> Option<Value> {
         Source::Paper(_) | Source::Artifact(_) | Source::Datasheet(_) | Source::Measured(_) => {}
     }
     Some(json)
+}
+
+/// Whether `text` is a source, and what it leaves open can be read and has the key's values among it.
+pub(crate) fn check_source(param: &Param, text: &str, values: &[&Setting]) -> Result<(), String> {
+    let Some(open) = Source::read(text)?.open() else { return Ok(()) };
+    let read = open.among.read(param.kind).map(drop);
+    let all = values.iter().try_for_each(|value| open.among.check(param.kind, value));
+    read.and(all).map_err(|e| format!("\"{text}\": {e}"))
 }
 
 #[cfg(test)]

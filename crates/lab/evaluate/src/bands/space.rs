@@ -3,7 +3,6 @@
 use super::study::Job;
 use crate::counted::Counted;
 use machine::{ConfigError, Description, WorkloadDescription};
-use protocol::Param;
 use protocol::params::{Among, Kind, Setting, Source};
 use std::collections::BTreeSet;
 
@@ -13,8 +12,8 @@ const BY_FACTORS: f64 = 10.0;
 /// One thing that nobody has published. Machines of which a source says the same have one in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// The parameter.
-    pub key: &'static str,
+    /// The parameter, of one memory of a list `memory.N.KEY`.
+    pub key: String,
     /// The machines or workloads of which it is open.
     pub of: Vec<String>,
     /// What the first of them has for it.
@@ -29,7 +28,7 @@ pub struct Space {
     /// The open parameters, each once.
     pub dimensions: Vec<Dimension>,
     /// Values that were set for a purpose to what lies outside of their interval, which are not varied: whose, the key, the value.
-    pub outside: BTreeSet<(String, &'static str, String)>,
+    pub outside: BTreeSet<(String, String, String)>,
     /// Those of each machine and its program, in the order in which they were given, and what each has for it.
     acting: Vec<Vec<(usize, String)>>,
 }
@@ -56,7 +55,12 @@ impl Space {
         for (machine, workload, counted) in jobs {
             let mut acting = Vec::new();
             if let Some(open) = counted.and_then(Counted::open) {
-                acting.extend(space.add(&workload.name, open, open.default.into(), open.source));
+                acting.extend(space.add(
+                    &workload.name,
+                    (open.key, open.kind),
+                    open.default.into(),
+                    open.source,
+                ));
             }
             let machine = counted.is_none().then_some(machine);
             let params = if counted.is_none_or(Counted::has_program) { workload.params } else { &[] };
@@ -66,14 +70,20 @@ impl Space {
                 // What one of several memories has of its own is that memory's.
                 let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
                 if !own && !closed.contains(param.key) {
-                    acting.extend(space.add(&machine.name, param, value, &source));
+                    acting.extend(space.add(&machine.name, (param.key, param.kind), value, &source));
                 }
+            }
+            for (machine, row) in
+                machine.into_iter().flat_map(|m| m.memory_rows().into_iter().map(move |row| (m, row)))
+            {
+                let Some(kind) = row.kind.filter(|_| !closed.contains(&row.key)) else { continue };
+                acting.extend(space.add(&machine.name, (&row.key, kind), row.value, &row.source));
             }
             for param in params {
                 let value = workload.settings.get(param.key).map_or_else(String::new, |v| param.kind.show(v));
                 if !closed.contains(param.key) {
                     let source = workload.sources.get(param.key).map_or(param.source, |source| &source[..]);
-                    acting.extend(space.add(&workload.name, param, value, source));
+                    acting.extend(space.add(&workload.name, (param.key, param.kind), value, source));
                 }
             }
             space.acting.push(acting);
@@ -85,21 +95,21 @@ impl Space {
     fn add(
         &mut self,
         name: &str,
-        param: &'static Param,
+        (key, kind): (&str, Kind),
         value: String,
         source: &str,
     ) -> Option<(usize, String)> {
         let open = Source::read(source).ok()?.open().filter(|open| open.among.varies())?;
-        if open.among.check(param.kind, &param.kind.read(&value).ok()?).is_err() {
-            self.outside.insert((name.to_string(), param.key, value));
+        if open.among.check(kind, &kind.read(&value).ok()?).is_err() {
+            self.outside.insert((name.to_string(), key.to_string(), value));
             return None;
         }
-        let same = |d: &Dimension| d.key == param.key && d.source == source;
+        let same = |d: &Dimension| d.key == key && d.source == source;
         let place = self.dimensions.iter().position(same).unwrap_or(self.dimensions.len());
         if place == self.dimensions.len() {
             let source = source.to_string();
-            let (of, value) = (Vec::new(), value.clone());
-            self.dimensions.push(Dimension { key: param.key, of, value, kind: param.kind, source });
+            let (key, of, value) = (key.to_string(), Vec::new(), value.clone());
+            self.dimensions.push(Dimension { key, of, value, kind, source });
         }
         let of = &mut self.dimensions[place].of;
         if !of.iter().any(|other| other == name) {
@@ -130,17 +140,17 @@ impl Space {
     ) -> Result<(), ConfigError> {
         let mut of_machine = Vec::new();
         for (place, text) in changes {
-            let key = self.dimensions[*place].key;
+            let key = self.dimensions[*place].key.as_str();
             if key.starts_with("workload.") {
                 workload.set(key, text)?;
             } else if !key.starts_with("counting.") {
-                of_machine.push((key, text));
+                of_machine.push((key, text.as_str()));
             }
         }
         let mut with_all = machine.clone();
-        of_machine.iter().try_for_each(|(key, text)| with_all.set(key, text))?;
+        with_all.set_all(of_machine.iter().copied())?;
         of_machine.retain(|(key, _)| with_all.acts(key));
-        of_machine.iter().try_for_each(|(key, text)| machine.set(key, text))?;
+        machine.set_all(of_machine)?;
         machine.check()
     }
 
@@ -153,7 +163,11 @@ impl Space {
     pub fn name(&self, place: usize) -> String {
         let dimension = &self.dimensions[place];
         let alone = self.dimensions.iter().filter(|d| d.key == dimension.key).count() == 1;
-        if alone { dimension.key.into() } else { format!("{} of {}", dimension.key, dimension.of.join(", ")) }
+        if alone {
+            dimension.key.clone()
+        } else {
+            format!("{} of {}", dimension.key, dimension.of.join(", "))
+        }
     }
 
     /// A setting in words: what differs from the presets.
@@ -269,12 +283,30 @@ mod tests {
             Job { name: "a".into(), machine, workload, wanted: BTreeSet::new(), counted }
         };
         let open = |counted| Space::of_jobs(&[job(counted)], &BTreeSet::new());
-        let keys = |counted| open(counted).dimensions.iter().map(|d| d.key).collect::<Vec<_>>();
+        let keys = |counted| open(counted).dimensions.iter().map(|d| d.key.clone()).collect::<Vec<_>>();
         assert_eq!(keys(Some(Counted::Windows(100))), ["workload.think_cycles"]);
         let slowed = ["counting.slower", "workload.think_cycles"];
         assert_eq!(keys(Some(Counted::Slowed(100))), slowed);
         assert_eq!(keys(Some(Counted::LeastRecentlyUsed(1))), ["counting.reference_bytes"]);
         assert!(open(None).dimensions.iter().any(|d| d.key == "remote.poll_ns"));
+    }
+
+    #[test]
+    fn what_one_memory_of_a_list_says_is_varied_by_itself() {
+        let text =
+            "extends = \"compose-bbb-two-media\"\n[sources]\n\"memory.1.pm.read_ns\" = \"open 40..160: x\"\n";
+        let mut machine = Description::parse("mine", "mine.toml", text).unwrap();
+        let mut workload = WorkloadDescription::named("queue").unwrap();
+        let space = Space::of([(&machine, &workload)], &BTreeSet::new());
+        let place = space.dimensions.iter().position(|d| d.key == "memory.1.pm.read_ns").unwrap();
+        let mut levels = vec![Some(1.0); space.dimensions.len()];
+        levels[place] = Some(0.0);
+        space.apply(&space.changes(0, &levels), &mut machine, &mut workload).unwrap();
+        let rows = machine.memory_rows();
+        assert!(rows.iter().any(|row| row.key == "memory.1.pm.read_ns" && row.value == "40"), "{rows:?}");
+        let closed = ["memory.1.pm.read_ns".to_string()].into();
+        let closed = Space::of([(&machine, &workload)], &closed);
+        assert!(closed.dimensions.iter().all(|d| d.key != "memory.1.pm.read_ns"));
     }
 
     #[test]
@@ -319,7 +351,7 @@ mod tests {
         }
         let kind = Kind::Nanoseconds { min_ps: 1, max_ps: u64::MAX };
         let source = "open 100000..10000000: x".to_string();
-        let time = Dimension { key: "a", of: vec![], value: "1000000".into(), kind, source };
+        let time = Dimension { key: "a".into(), of: vec![], value: "1000000".into(), kind, source };
         assert_eq!([0.0, 0.5, 1.0].map(|l| time.at(l)), ["100000", "1000000", "10000000"]);
         let choice =
             Dimension { kind: Kind::Choice(&["a", "b", "c"]), source: "open a|b|c: x".into(), ..time };

@@ -87,7 +87,7 @@ impl<'a> Study<'a> {
             for simulation in of.iter().map(|place| &simulations[*place]) {
                 hash.add(&described[simulation.job]);
                 for (place, text) in &simulation.changes {
-                    hash.add(space.dimensions[*place].key);
+                    hash.add(&space.dimensions[*place].key);
                     hash.add(text);
                 }
             }

@@ -22,6 +22,13 @@ fn every_parameter_of_every_preset_has_one_of_six_sources() {
             }
         }
     }
+    for machine in PRESETS.iter().map(|preset| Description::preset(preset.name).unwrap()) {
+        for row in machine.memory_rows() {
+            if let Err(why) = Source::read(&row.source) {
+                wrong.push(format!("{}: {}: {why}", machine.name, row.key));
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -82,5 +89,45 @@ fn what_a_memory_of_a_list_says_itself_is_not_held_against_the_machines_value() 
     Description::parse("mine", "mine.toml", text).unwrap();
     for other in ["60..ten", "60..85", "1000..2000"] {
         assert!(Description::parse("mine", "mine.toml", &text.replace("60..100", other)).is_err(), "{other}");
+    }
+}
+
+const TWO: &str = "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\nsize = \"64 MiB\"\npm.read_ns = 90\n\
+                   [[memory]]\nkind = \"pm\"\npm.read_ns = 80\n[sources]\n";
+
+#[test]
+fn what_a_memory_of_a_list_says_has_a_source_of_its_own() {
+    let two = |sources: &str| Description::parse("mine", "mine.toml", &format!("{TWO}{sources}"));
+    let sources = |machine: &Description| {
+        let rows = machine.memory_rows().into_iter();
+        rows.map(|row| (row.key, row.source)).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let said = sources(&two("").unwrap());
+    assert_eq!((&*said["memory.0.size"], &*said["memory.1.pm.read_ns"]), ("mine.toml", "mine.toml"));
+    assert!(said["memory.1.share"].starts_with("open 1: "), "nobody gave it");
+    let mut machine = two(
+        "\"memory.1.pm.read_ns\" = \"open 40..160: one\"\n\"memory.pm.read_ns\" = \"datasheet: all\"\n\"memory.0.size\" = \"measured: it\"",
+    )
+    .unwrap();
+    let said = sources(&machine);
+    assert_eq!(said["memory.0.pm.read_ns"], "datasheet: all");
+    assert_eq!(said["memory.1.pm.read_ns"], "open 40..160: one", "what is said of one counts");
+    assert_eq!(said["memory.0.size"], "measured: it");
+    machine.set_all([("memory.1.pm.read_ns", "70")]).unwrap();
+    assert_eq!(sources(&machine)["memory.1.pm.read_ns"], "set by the user");
+    for (source, why) in [
+        (
+            "\"memory.1.pm.read_ns\" = \"open 100..400: x\"",
+            "memory.1.pm.read_ns: \"open 100..400: x\": 80 is not among",
+        ),
+        ("\"memory.1.pm.read_ns\" = \"hearsay\"", "memory.1.pm.read_ns: \"hearsay\" is no source"),
+        ("\"memory.1.pm.acknowledge_ns\" = \"paper: x\"", "this memory has no value of its own; give"),
+        ("\"memory.1.share\" = \"paper: x\"", "the list says nothing of it"),
+        ("\"memory.0.size\" = \"open 1..9: x\"", "is what the list is made of and never varied"),
+        ("\"memory.2.pm.read_ns\" = \"paper: x\"", "its memories are 0 to 1"),
+        ("\"memory.1.pm.read_nss\" = \"paper: x\"", "this memory has no value of its own"),
+    ] {
+        let e = two(source).unwrap_err().to_string();
+        assert!(e.starts_with("mine.toml:10: ") && e.contains(why), "{source}: {e}");
     }
 }
