@@ -78,8 +78,9 @@ fn command(words: &str) -> Command {
 
 /// The number of a GCC's release, of what `--version` prints: `gcc (Debian 12.2.0-14) 12.2.0`.
 fn release(version: &str) -> Option<u32> {
-    let mut after = version.lines().next()?.split(") ").skip(1);
-    after.find_map(|text| text.split('.').next()?.parse().ok())
+    // What is in parentheses may have some, too.
+    let after = version.lines().next()?.split(") ").skip(1);
+    after.filter_map(|text| text.split('.').next()?.parse().ok()).last()
 }
 
 /// Linker options that send calls through the runtime.
