@@ -45,6 +45,7 @@ static THREAD_LOCAL struct {
     struct buffer *b = begin(); \
     if (!b) { operation; return old; } \
     stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
+    note_told((uint64_t)p); \
     operation; \
     uint32_t stamp = stamp_and_unlock(lock); \
     note_old(b, LOG2(n), (uint64_t)p, PC, old, stamp); \
@@ -74,7 +75,7 @@ static THREAD_LOCAL struct {
         if (relaxed) { \
             if (last_seen.at != p || last_seen.value != v) turn(b, (uint64_t)p, PC, stamp, 0); \
             last_seen.at = p, last_seen.value = v; \
-            keep_relaxed(&b->loads, (uint64_t)p, LOG2(n)); \
+            if (was_told((uint64_t)p)) keep_relaxed(&b->loads, (uint64_t)p, LOG2(n)); \
             emit(b, LOAD, LOG2(n), (uint64_t)p, PC, 0, 0); \
         } else \
             emit(b, LOAD_ACQUIRE, LOG2(n), (uint64_t)p, PC, v, stamp); \
@@ -88,7 +89,7 @@ static THREAD_LOCAL struct {
             return; \
         } \
         int relaxed = order == __ATOMIC_RELAXED; \
-        if (relaxed && !meets()) { \
+        if (relaxed && !meets() && !b->has_released) { \
             pend(b, STORE, (uint64_t)p, n / 8, PC); \
             __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
             emit(b, STORE, LOG2(n), (uint64_t)p, PC, v, 0); \
@@ -96,10 +97,11 @@ static THREAD_LOCAL struct {
             return; \
         } \
         stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
+        if (!relaxed || b->has_released) note_told((uint64_t)p); \
         __atomic_store_n(p, v, __ATOMIC_SEQ_CST); \
         int releases = !relaxed || releases_by_fence(b, (uint64_t)p, LOG2(n)); \
         uint32_t first = relaxed && releases ? next_stamp() : 0, stamp = stamp_and_unlock(lock); \
-        if (relaxed) turn(b, (uint64_t)p, PC, first ? first : stamp, 1); \
+        if (relaxed && meets()) turn(b, (uint64_t)p, PC, first ? first : stamp, 1); \
         enum kind kind = !releases ? STORE : order == __ATOMIC_SEQ_CST ? RMW : STORE_RELEASE; \
         emit(b, kind, LOG2(n), (uint64_t)p, PC, v, releases ? stamp : 0); \
         atomic_done(b); \
@@ -119,6 +121,7 @@ static THREAD_LOCAL struct {
             return old; \
         } \
         stamp_lock *lock = lock_stamp(b, (uint64_t)p); \
+        note_told((uint64_t)p); \
         int done = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
         uint32_t stamp = stamp_and_unlock(lock); \
         note_old(b, LOG2(n), (uint64_t)p, location, old, stamp); \

@@ -32,6 +32,8 @@ static inline void pair_done(struct buffer *b, stamp_lock *lock, enum kind k, ui
     atomic_done(b);
 }
 
+static inline void note_told_pair(uint64_t p) { note_told(p), note_told(p + 8); }
+
 EXPORT pair __tsan_atomic128_load(const volatile pair *p, int order) {
     (void)order;
     struct buffer *b = begin();
@@ -46,6 +48,7 @@ static pair store_pair(volatile pair *p, pair v, uint32_t location) {
     struct buffer *b = begin();
     if (!b) return put_pair(p, v);
     stamp_lock *lock = lock_stamp(b, (uint64_t)p);
+    note_told_pair((uint64_t)p);
     pair old = put_pair(p, v);
     pair_done(b, lock, RMW, (uint64_t)p, location, v);
     return old;
@@ -64,6 +67,7 @@ EXPORT pair __tsan_atomic128_exchange(volatile pair *p, pair v, int order) {
         (void)order; \
         struct buffer *b = begin(); \
         stamp_lock *lock = b ? lock_stamp(b, (uint64_t)p) : NULL; \
+        note_told_pair((uint64_t)p); \
         pair old = load_pair(p); \
         while (!exchange_pair(p, &old, new_value)) {} \
         if (b) pair_done(b, lock, RMW, (uint64_t)p, PC, new_value); \
@@ -84,6 +88,7 @@ static pair exchange_pair_if(volatile pair *p, pair expected, pair v, uint32_t l
         return old;
     }
     stamp_lock *lock = lock_stamp(b, (uint64_t)p);
+    note_told_pair((uint64_t)p);
     int done = exchange_pair(p, &old, v);
     pair_done(b, lock, RMW, (uint64_t)p, location, done ? v : old);
     return old;

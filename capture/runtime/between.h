@@ -1,13 +1,21 @@
 /* Fences between threads, of C11 and C++. What is stored relaxed after one that releases tells of what came before it, to
  * whoever looks at it relaxed before one that acquires. Neither is an instruction of a fence, but for one of sequential
  * consistency: the store is recorded as one that releases, the first to each word after a fence, and at the fence that
- * acquires there is a load that acquires for each word that was looked at. */
+ * acquires there is a load that acquires for each word that was looked at when it had been told something. */
 
-/* Keeps a word, in place of the oldest; whether it was not there. */
+/* Whether a store that releases was made to a word, or to another one of the same place here: a load that comes before it has nothing
+ * to acquire. It is set before the store, so that whoever sees the one sees the other. */
+static uint8_t told_words[1 << 16];
+static inline uint8_t *told_at(uint64_t address) { return &told_words[(address >> 3 ^ address >> 19) % sizeof told_words]; }
+static inline void note_told(uint64_t address) { __atomic_store_n(told_at(address), 1, __ATOMIC_RELAXED); }
+/* Another process's stores, where each is a host, are not known here. */
+static inline int was_told(uint64_t address) { return by_host || __atomic_load_n(told_at(address), __ATOMIC_RELAXED); }
+
+/* Keeps a word, in place of the oldest; whether it was not there. The youngest are most often asked for. */
 static inline int keep_relaxed(struct relaxed *r, uint64_t address, unsigned log2size) {
     uint64_t word = address << 2 | log2size;
-    for (unsigned i = 0; i < r->count; i++)
-        if (r->words[i] == word) return 0;
+    for (unsigned i = 1; i <= r->count; i++)
+        if (r->words[(r->next - i) % MOST_RELAXED] == word) return 0;
     r->words[r->next] = word;
     r->next = (r->next + 1) % MOST_RELAXED;
     r->count += r->count < MOST_RELAXED;
@@ -20,9 +28,9 @@ static inline int releases_by_fence(struct buffer *b, uint64_t address, unsigned
 }
 
 static void acquire_by_fence(struct buffer *b, uint32_t location) {
+    if (!b->loads.count || !meets()) return;
     struct relaxed seen = b->loads;
-    b->loads = (struct relaxed){0};
-    if (!meets()) return;
+    b->loads.count = b->loads.next = 0;
     for (unsigned i = 0; i < seen.count; i++)
         emit(b, LOAD_ACQUIRE, seen.words[i] & 3, seen.words[i] >> 2, location, 0, next_stamp());
 }
@@ -34,7 +42,7 @@ EXPORT void __tsan_atomic_thread_fence(int order) {
     if (order == __ATOMIC_SEQ_CST) emit(b, MFENCE, 0, 0, PC, 0, 0);
     if (order != __ATOMIC_RELEASE) acquire_by_fence(b, PC);
     if (order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST) {
-        b->stores = (struct relaxed){0};
+        b->stores.count = b->stores.next = 0;
         b->has_released = 1;
     }
 }

@@ -275,7 +275,7 @@ static __attribute__((noinline)) struct buffer *new_buffer(void) {
         b->endings = 0;
         forget_look(b);
         b->depth = 0;
-        b->loads = b->stores = (struct relaxed){0};
+        b->loads.count = b->loads.next = b->stores.count = b->stores.next = 0;
         b->has_released = 0;
         if (!known) {
             b->next = atomic_load(&all_buffers);

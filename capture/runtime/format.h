@@ -37,7 +37,7 @@ struct look {
 };
 
 /* The last words that a thread has looked at, or stored to, by relaxed atomic operations; with the size of each in bits 0 and 1. */
-enum { MOST_RELAXED = 8 };
+enum { MOST_RELAXED = 32 };
 struct relaxed {
     uint64_t words[MOST_RELAXED];
     unsigned count, next;
