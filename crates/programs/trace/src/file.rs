@@ -287,7 +287,7 @@ impl<'a> Framing<'a> {
             Next::Block(head) => Some(head).filter(|head| u32_at(head, 4) == TEXT),
             Next::Cut => None,
             // Records are not what is asked for.
-            Next::Damaged(_) if self.is_other_block(*at)? => None,
+            Next::Damaged(_) if self.is_other_block(*at, &contents)? => None,
             Next::Damaged(why) => return Err(TraceError::damaged(*at as usize, why)),
         };
         let text = head.and_then(|_| String::from_utf8(contents).ok());
@@ -298,11 +298,14 @@ impl<'a> Framing<'a> {
         }))
     }
 
-    /// Whether a block of no text begins at `at`.
-    fn is_other_block(&self, at: u64) -> Result<bool, TraceError> {
-        let mut head = [0; 8];
+    /// Whether a damaged block at `at` is none of a text: it is not said to be one, nor does its sum fit when it is.
+    fn is_other_block(&self, at: u64, contents: &[u8]) -> Result<bool, TraceError> {
+        let mut head = [0; BLOCK_HEADER];
         self.source.read_at(at, &mut head)?;
-        Ok(&head[..4] == BLOCK && u32_at(&head, 4) != TEXT)
+        let mut text = head;
+        text[4..8].copy_from_slice(&TEXT.to_le_bytes());
+        let is_text = u32_at(&head, SUM) == checksum_of_block(self.version, &text, contents);
+        Ok(&head[..4] == BLOCK && u32_at(&head, 4) != TEXT && !is_text)
     }
 }
 
@@ -604,8 +607,11 @@ mod tests {
             assert!(kept.damage().is_some_and(|damage| damage.contains(what)) && !kept.is_finished());
         }
         let writer = BlockWriter::new(Vec::new(), &crate::about::tests::sample()).unwrap();
-        let (_, texts, _) = changed(&writer.finish_with("").unwrap(), HEADER + BLOCK_HEADER);
-        assert_eq!(texts.unwrap(), format!("damaged at byte {HEADER}: the block's checksum is wrong"));
+        let finished = writer.finish_with("").unwrap();
+        for place in [4, BLOCK_HEADER] {
+            let (_, texts, _) = changed(&finished, HEADER + place);
+            assert_eq!(texts.unwrap(), format!("damaged at byte {HEADER}: the block's checksum is wrong"));
+        }
         let cut = Recording::prefix(Box::new(bytes[..blocks[2] + 40].to_vec())).unwrap();
         assert_eq!((cut.damage(), cut.len()), (None, 2 * RECORDS_PER_BLOCK as u64));
     }
