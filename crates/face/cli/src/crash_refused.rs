@@ -5,7 +5,7 @@ use crate::args::CrashArgs;
 use crate::crash_names::Names;
 use crate::crash_options::{RESULT, folder};
 use crate::crash_recorded::Recorded;
-use crate::results;
+use crate::output;
 use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -25,8 +25,8 @@ fn no_verdict(args: &CrashArgs, why: &str) -> Failure {
     let text = format!("{}: {why}", args.workload);
     if let Some(folder) = folder(args) {
         let refused = json!({"machine": args.machine, "workload": args.workload, "refused": text});
-        // It is printed all the same.
-        _ = results::put(folder, |own| own.write_json(RESULT, &refused));
+        // It is printed all the same, and what is there stays.
+        _ = output::write(folder, RESULT, format!("{refused:#}\n").as_bytes());
     }
     Failure::BadInput(text)
 }

@@ -23,6 +23,11 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
     if let Some((option, Some(percent))) = bounds.into_iter().find(unfit) {
         return Err(Failure::BadInput(format!("{option} {percent}: give a number of percent, from 0 on")));
     }
+    let is_read = |folder: &Path| [&args.before, &args.after].iter().any(|side| holds(folder, side));
+    if let Some(folder) = args.out.as_deref().filter(|folder| is_read(folder)) {
+        let text = "has what is compared in it; give another folder for what differs";
+        return Err(Failure::BadInput(format!("--out: {} {text}", folder.display())));
+    }
     let found = between((&args.before, None), (&args.after, None))?;
     args.slower_than.map_or(Ok(()), |_| comparable(&found))?;
     if let Some(folder) = &args.out {
@@ -118,6 +123,12 @@ fn read((path, json): Side<'_>) -> Result<Vec<Kept>, Failure> {
 }
 
 /// The text of a result, or why there is none.
+/// Whether a side is that folder, or a file in it.
+fn holds(folder: &Path, side: &Path) -> bool {
+    let (Ok(folder), Ok(side)) = (folder.canonicalize(), side.canonicalize()) else { return false };
+    side == folder || side.parent() == Some(&folder)
+}
+
 fn text_of(path: &Path) -> Result<String, String> {
     let names = ["run.json", "compare.json"];
     let file = if path.is_dir() {

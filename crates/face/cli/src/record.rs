@@ -29,6 +29,7 @@ const MOST_TIMES: u32 = 1000;
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
     recordings::format_of(&out)?;
+    crate::whole::can_be_made(&out)?;
     let asked = Asked::new(args.route, args.memory.clone())?.within(record_region::words(&args.region)?);
     if args.host_per_process {
         record_hosts::check(&asked)?;

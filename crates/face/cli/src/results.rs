@@ -11,7 +11,9 @@ struct Product {
     /// It is there where this file is. It says where it is from.
     result: &'static str,
     files: &'static [&'static str],
-    /// Figures, each as `.svg` and `.png`; those whose name ends in `-` have a number behind it.
+    /// Files that it has where its command says so, by which option.
+    asked_for: &'static [(&'static str, &'static str)],
+    /// Figures of its page, each as `.svg` and `.png`; those whose name ends in `-` have a number behind it.
     figures: &'static [&'static str],
 }
 
@@ -20,21 +22,23 @@ struct Product {
 const PRODUCTS: [Product; 9] = [
     Product {
         result: "run.json",
-        files: &["stats.parquet", "timeline.pftrace", "image.pm"],
+        files: &["stats.parquet"],
+        asked_for: &[("--timeline", "timeline.pftrace"), ("--power-fails-at", "image.pm")],
         figures: &["time", "timeline", "opening", "operations"],
     },
     Product {
         result: "compare.json",
         files: &["results.parquet"],
+        asked_for: &[],
         figures: &["speedup", "time", "opening", "operations", "free", "pm_integrated", "swap"],
     },
-    Product { result: "crash.json", files: &[], figures: &[] },
-    Product { result: "curve.json", files: &["curve.csv"], figures: &["curve"] },
-    Product { result: "holdup.json", files: &["holdup.csv"], figures: &["holdup"] },
-    Product { result: "diff.json", files: &[], figures: &["time", "operations"] },
-    Product { result: "explore.json", files: &[], figures: &["trace"] },
-    Product { result: "shared.json", files: &[], figures: &["schedule-"] },
-    Product { result: "reproduce.json", files: &[], figures: &["published", "tornado"] },
+    Product { result: "crash.json", files: &[], asked_for: &[], figures: &[] },
+    Product { result: "curve.json", files: &["curve.csv"], asked_for: &[], figures: &["curve"] },
+    Product { result: "holdup.json", files: &["holdup.csv"], asked_for: &[], figures: &["holdup"] },
+    Product { result: "diff.json", files: &[], asked_for: &[], figures: &["time", "operations"] },
+    Product { result: "explore.json", files: &[], asked_for: &[], figures: &["trace"] },
+    Product { result: "shared.json", files: &[], asked_for: &[], figures: &["schedule-"] },
+    Product { result: "reproduce.json", files: &[], asked_for: &[], figures: &["published", "tornado"] },
 ];
 
 /// The page of each.
@@ -93,6 +97,12 @@ fn earlier(folder: &Path) -> BTreeSet<String> {
         let Some(result) = result(&folder.join(product.result)) else { continue };
         found.extend([product.result, REPORT].map(String::from));
         found.extend(product.files.iter().map(|name| (*name).to_string()));
+        let command = result["provenance"]["command"].as_str().unwrap_or_default();
+        let asked = product.asked_for.iter().filter(|(option, _)| command.contains(option));
+        found.extend(asked.map(|(_, name)| (*name).to_string()));
+        if !there.contains(REPORT) {
+            continue;
+        }
         let of_paper = result["figures"].as_array().into_iter().flatten();
         let of_paper: Vec<&str> = of_paper.filter_map(|figure| figure["name"].as_str()).collect();
         let figures = product.figures.iter().copied().chain(of_paper);
@@ -104,7 +114,9 @@ fn earlier(folder: &Path) -> BTreeSet<String> {
 
 /// A result of a command, if it is one.
 fn result(path: &Path) -> Option<Value> {
-    let value: Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+    // A pipe would be waited for.
+    let text = path.is_file().then(|| std::fs::read_to_string(path).ok())??;
+    let value: Value = serde_json::from_str(&text).ok()?;
     (value.get("provenance").is_some() || value.get("refused").is_some()).then_some(value)
 }
 
@@ -137,6 +149,8 @@ mod tests {
         [
             "stats.parquet",
             "image.pm",
+            "timeline.pftrace",
+            REPORT,
             "time.svg",
             "notes.txt",
             "trace.png",
@@ -148,15 +162,23 @@ mod tests {
         output::write(&folder.join("runs"), "01.intel.json", b"").unwrap();
         output::write(folder, "run.json", br#"{"mine": true}"#).unwrap();
         let put = |name: &str| {
-            put(folder, |own| own.write_json(name, &serde_json::json!({"provenance": {}}))).unwrap();
+            let said = serde_json::json!({"provenance": {"command": "coreplane run --timeline"}});
+            put(folder, |own| own.write_json(name, &said)).unwrap();
         };
         put("curve.json");
-        assert_eq!(names(folder).len(), 10, "nothing of these is known to be an earlier result's");
+        assert_eq!(names(folder).len(), 12, "nothing of these is known to be an earlier result's");
         put("run.json");
+        empty(REPORT);
         put("shared.json");
-        let users = ["notes.txt", "runs", "schedule-1.svg", "schedule-x.svg", "shared.json", "trace.png"];
+        let users =
+            ["image.pm", "notes.txt", "runs", "schedule-1.svg", "schedule-x.svg", "shared.json", "trace.png"];
         assert_eq!(names(folder), users);
+        empty(REPORT);
         put("compare.json");
-        assert_eq!(names(folder), ["compare.json", "notes.txt", "runs", "schedule-x.svg", "trace.png"]);
+        let users = ["compare.json", "image.pm", "notes.txt", "runs", "schedule-x.svg", "trace.png"];
+        assert_eq!(names(folder), users, "no power failed of which there was an image");
+        empty("time.png");
+        put("run.json");
+        assert!(names(folder).contains(&"time.png".into()), "no page was drawn");
     }
 }
