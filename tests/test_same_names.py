@@ -49,4 +49,4 @@ def test_files_of_one_name_are_called_by_their_paths(files: Cli) -> None:
 def test_a_machine_beside_its_family_is_compared_once() -> None:
     found = cp.compare(QUEUE, on=["asap-rp", "family", cp.Machine("asap-rp", ordering={"persist_buffer": 4}), cp.Machine("eadr")])
     changed = "asap-rp ordering.persist_buffer = 4"
-    assert len(found) == 17 and list(found)[0] == "asap-rp" and list(found)[-2:] == [changed, "eadr"]
+    assert len(found) == 17 and list(found)[0] == "asap-rp" and list(found)[-1] == changed
