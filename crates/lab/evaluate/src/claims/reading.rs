@@ -1,7 +1,9 @@
-//! A file of claims: whatever it says that is not known is refused with file, line, claim and key.
+//! A file of claims: what is wrong in it is refused with file, line, claim and key. A key that is none of a claim's, nor looks like
+//! one, is a note of whoever wrote it.
 
 use super::{Claim, Claims};
 use crate::PAPERS;
+use protocol::params::nearest;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -21,6 +23,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Claims, String> {
             ("claim", _) => {}
             ("schema", DeValue::Integer(n)) if n.as_str() == "1" => {}
             ("schema", _) => return Err(file.error(value.span().start, "schema: give 1")),
+            (key, _) if nearest(key, ["claim"]).is_empty() => {}
             (key, _) => return Err(file.error(value.span().start, &format!("{key}: give [[claim]] records"))),
         }
     }
@@ -61,7 +64,8 @@ impl<'a> File<'a> {
             _ => (index + 1).to_string(),
         };
         let record = Record { file: self, at, name, table };
-        let unknown = table.keys().find(|key| !KEYS.contains(&key.get_ref().as_ref()));
+        let is_mistaken = |key: &str| !KEYS.contains(&key) && !nearest(key, KEYS).is_empty();
+        let unknown = table.keys().find(|key| is_mistaken(key.get_ref()));
         match unknown {
             Some(key) => {
                 Err(record.error(key.get_ref(), &format!("is not known; a claim has {}", KEYS.join(", "))))
@@ -228,6 +232,8 @@ mod tests {
         }
         let twice = read("c.toml", &format!("{GOOD}{GOOD}")).unwrap_err();
         assert_eq!(twice, "c.toml:11: claim a.b: id: is there twice; give each claim its own");
+        let noted = format!("[made]\nby = \"me\"\n{GOOD}figure = \"8\"\n");
+        assert_eq!(read("c.toml", &noted).map(|claims| claims.list.len()), Ok(1));
         assert_eq!(read("c.toml", "").unwrap_err(), "c.toml: has no [[claim]] records");
         assert!(read("c.toml", "claims = []").unwrap_err().starts_with("c.toml:1: claims: give [[claim]]"));
         assert!(read("c.toml", "claim = [1]").unwrap_err().starts_with("c.toml:1: claim: give [[claim]]"));
