@@ -57,7 +57,7 @@ def test_a_campaign_does_not_put_machines_side_by_side_that_simulate_different_t
 def test_a_recording_that_cannot_be_written_is_refused_before_the_program_runs(cli: Cli) -> None:
     done = cli.run("record", "--route", "hooks", "--out", "nowhere/x.cpt", "--", "touch", "ran")
     assert done.returncode == 2
-    assert "coreplane: --out: nowhere/x.recording cannot be written: No such file or directory" in done.stderr
+    assert "coreplane: --out: nowhere/x.cpt cannot be written: No such file or directory" in done.stderr
     assert not (cli.folder / "ran").exists()
 
 
