@@ -122,13 +122,13 @@ fn read((path, json): Side<'_>) -> Result<Vec<Kept>, Failure> {
     })
 }
 
-/// The text of a result, or why there is none.
 /// Whether a side is that folder, or a file in it.
 fn holds(folder: &Path, side: &Path) -> bool {
     let (Ok(folder), Ok(side)) = (folder.canonicalize(), side.canonicalize()) else { return false };
     side == folder || side.parent() == Some(&folder)
 }
 
+/// The text of a result, or why there is none.
 fn text_of(path: &Path) -> Result<String, String> {
     let names = ["run.json", "compare.json"];
     let file = if path.is_dir() {

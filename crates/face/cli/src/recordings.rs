@@ -115,7 +115,7 @@ pub(crate) fn numbered(out: &Path, which: &str) -> PathBuf {
 
 /// Makes a file, and removes what others left half made beside it.
 fn put<T>(path: &Path, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
-    remove_abandoned(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+    remove_abandoned(whole::folder_of(path));
     whole::put(path, write)
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         let [paper] = papers.as_slice() else {
             return Err(Failure::BadInput(format!("reproduce {} --live: give one paper", args.paper)));
         };
-        return crate::live::table(args, paper, &claims(args)?);
+        return crate::live::table(args, paper, &claims(args, &papers)?);
     }
     let evaluations = look(args)?;
     if output::is_json(&args.common) {
@@ -35,12 +35,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn claims(args: &ReproduceArgs) -> Result<Claims, Failure> {
+fn claims(args: &ReproduceArgs, papers: &[Paper]) -> Result<Claims, Failure> {
     let Some(path) = &args.claims else { return Ok(Claims::built_in()?) };
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
     let claims = Claims::of_text(&name, &text)?;
-    let papers = papers(args)?;
     if papers.iter().all(|paper| claims.of(paper.name).next().is_none()) {
         return Err(Failure::BadInput(format!(
             "{name}: has no claim of {} that is not an input; {}",
@@ -77,8 +76,8 @@ fn papers(args: &ReproduceArgs) -> Result<Vec<Paper>, Failure> {
 
 /// Makes the evaluations.
 pub(crate) fn look(args: &ReproduceArgs) -> Result<Vec<Evaluation>, Failure> {
-    let claims = claims(args)?;
     let papers = papers(args)?;
+    let claims = claims(args, &papers)?;
     output::make_folder(args.out.as_deref())?;
     if let Some(out) = args.out.as_ref().filter(|_| args.paper == "all") {
         // Each paper has a folder in it.

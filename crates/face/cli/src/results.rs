@@ -104,9 +104,8 @@ fn earlier(folder: &Path) -> BTreeSet<String> {
             continue;
         }
         let of_paper = result["figures"].as_array().into_iter().flatten();
-        let of_paper: Vec<&str> = of_paper.filter_map(|figure| figure["name"].as_str()).collect();
-        let figures = product.figures.iter().copied().chain(of_paper);
-        let figures: Vec<&str> = figures.collect();
+        let of_paper = of_paper.filter_map(|figure| figure["name"].as_str());
+        let figures: Vec<&str> = product.figures.iter().copied().chain(of_paper).collect();
         found.extend(there.iter().filter(|name| is_figure(name, &figures)).cloned());
     }
     &found & &there

@@ -41,7 +41,8 @@ impl Place {
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder that a file lies in, or is to.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -53,6 +53,7 @@ pub use memories::MemoryRow;
 pub use memory_list::MemoryDescription;
 pub use options::RunOptions;
 pub use presets::{PRESETS, Preset};
+pub use reader::Reader;
 pub use registry::{accepts, groups, memory_kinds, protocols};
 pub use report::{OPERATION_RATE, Phase, Report, Statistic};
 pub use run::run;

@@ -5,13 +5,19 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Reads a TOML file; errors name file and line.
-pub(crate) struct Reader<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) text: &'a str,
+pub struct Reader<'a> {
+    /// Its name.
+    pub file: &'a str,
+    /// What is in it.
+    pub text: &'a str,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
+    /// The file's table.
+    ///
+    /// # Errors
+    /// When it is not TOML.
+    pub fn parse(&self) -> Result<Spanned<DeTable<'a>>, ConfigError> {
         DeTable::parse(self.text).map_err(|e| {
             let place = e.span().unwrap_or_default();
             let said = match (e.message(), self.text.get(place.clone())) {
@@ -22,7 +28,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(crate) fn error(&self, at: usize, text: &str) -> ConfigError {
+    /// Says what is wrong at a place in the text.
+    pub fn error(&self, at: usize, text: &str) -> ConfigError {
         ConfigError::new(format!("{}:{}: {text}", self.file, self.line(at)))
     }
 

@@ -61,11 +61,12 @@ pub struct Written {
 /// # Errors
 /// When it has nothing that the format can say, or nothing can be written.
 pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<Written, TraceError> {
+    let of_accesses = |records| (records, no_accesses(recording.counts()));
     let (records, left) = match format {
-        Format::Ramulator => (ramulator::write(recording, out)?, no_accesses(recording.counts())),
-        Format::RamulatorData => (ramulator::write_data(recording, out)?, no_accesses(recording.counts())),
+        Format::Ramulator => of_accesses(ramulator::write(recording, out)?),
+        Format::RamulatorData => of_accesses(ramulator::write_data(recording, out)?),
         Format::Pmemcheck => pmemcheck::write(recording, out)?,
-        Format::Gem5 => (gem5::write(recording, out)?, no_accesses(recording.counts())),
+        Format::Gem5 => of_accesses(gem5::write(recording, out)?),
     };
     Ok(Written { records, lacks: lacks(format, recording, &left) })
 }

@@ -62,22 +62,9 @@ impl Space {
                     open.source,
                 ));
             }
-            let machine = counted.is_none().then_some(machine);
             let params = if counted.is_none_or(Counted::has_program) { workload.params } else { &[] };
-            for (machine, (param, value, source)) in
-                machine.into_iter().flat_map(|m| m.rows().map(move |row| (m, row)))
-            {
-                // What one of several memories has of its own is that memory's.
-                let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
-                if !own && !closed.contains(param.key) {
-                    acting.extend(space.add(&machine.name, (param.key, param.kind), value, &source));
-                }
-            }
-            for (machine, row) in
-                machine.into_iter().flat_map(|m| m.memory_rows().into_iter().map(move |row| (m, row)))
-            {
-                let Some(kind) = row.kind.filter(|_| !closed.contains(&row.key)) else { continue };
-                acting.extend(space.add(&machine.name, (&row.key, kind), row.value, &row.source));
+            if counted.is_none() {
+                acting.extend(space.of_machine(machine, closed));
             }
             for param in params {
                 let value = workload.settings.get(param.key).map_or_else(String::new, |v| param.kind.show(v));
@@ -92,6 +79,23 @@ impl Space {
     }
 
     /// The place of an open parameter, which may be there already.
+    /// What is open of a machine, and of each of its memories.
+    fn of_machine(&mut self, machine: &Description, closed: &BTreeSet<String>) -> Vec<(usize, String)> {
+        let mut acting = Vec::new();
+        for (param, value, source) in machine.rows() {
+            // What one of several memories has of its own is that memory's.
+            let own = machine.memories.iter().any(|m| m.settings.contains_key(param.key));
+            if !own && !closed.contains(param.key) {
+                acting.extend(self.add(&machine.name, (param.key, param.kind), value, &source));
+            }
+        }
+        for row in machine.memory_rows() {
+            let Some(kind) = row.kind.filter(|_| !closed.contains(&row.key)) else { continue };
+            acting.extend(self.add(&machine.name, (&row.key, kind), row.value, &row.source));
+        }
+        acting
+    }
+
     fn add(
         &mut self,
         name: &str,

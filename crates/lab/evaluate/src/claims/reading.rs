@@ -3,6 +3,7 @@
 
 use super::{Claim, Claims};
 use crate::PAPERS;
+use machine::Reader;
 use protocol::params::nearest;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -15,24 +16,25 @@ const PURPOSES: [&str; 3] = ["input", "calibrate", "predict"];
 
 /// Reads a file's text; `file` is its name.
 pub(super) fn read(file: &str, text: &str) -> Result<Claims, String> {
-    let file = File { name: file, text };
-    let table = DeTable::parse(text)
-        .map_err(|e| file.error(e.span().unwrap_or_default().start, &format!("not TOML: {}", e.message())))?;
+    let file = Reader { file, text };
+    let table = file.parse().map_err(|e| e.0)?;
     for (key, value) in table.get_ref() {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("claim", _) => {}
             ("schema", DeValue::Integer(n)) if n.as_str() == "1" => {}
-            ("schema", _) => return Err(file.error(value.span().start, "schema: give 1")),
+            ("schema", _) => return Err(file.error(value.span().start, "schema: give 1").0),
             (key, _) if nearest(key, ["claim"]).is_empty() => {}
-            (key, _) => return Err(file.error(value.span().start, &format!("{key}: give [[claim]] records"))),
+            (key, _) => {
+                return Err(file.error(value.span().start, &format!("{key}: give [[claim]] records")).0);
+            }
         }
     }
     let Some(DeValue::Array(records)) = table.get_ref().get("claim").map(Spanned::get_ref) else {
-        return Err(format!("{}: has no [[claim]] records", file.name));
+        return Err(format!("{}: has no [[claim]] records", file.file));
     };
     let mut list: Vec<Claim> = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        let record = file.record(index, record)?;
+        let record = Record::of(&file, index, record)?;
         let claim = record.claim()?;
         if list.iter().any(|c| c.id == claim.id) {
             return Err(record.error("id", "is there twice; give each claim its own"));
@@ -42,28 +44,29 @@ pub(super) fn read(file: &str, text: &str) -> Result<Claims, String> {
     Ok(Claims { list })
 }
 
-struct File<'a> {
-    name: &'a str,
-    text: &'a str,
+/// One claim, as it stands in the file.
+struct Record<'a> {
+    file: &'a Reader<'a>,
+    at: usize,
+    name: String,
+    table: &'a DeTable<'a>,
 }
 
-impl<'a> File<'a> {
-    fn error(&self, at: usize, text: &str) -> String {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
-        format!("{}:{line}: {text}", self.name)
-    }
-
-    fn record(&'a self, index: usize, record: &'a Spanned<DeValue<'a>>) -> Result<Record<'a>, String> {
+impl<'a> Record<'a> {
+    fn of(
+        file: &'a Reader<'a>,
+        index: usize,
+        record: &'a Spanned<DeValue<'a>>,
+    ) -> Result<Record<'a>, String> {
         let DeValue::Table(table) = record.get_ref() else {
-            return Err(self.error(record.span().start, "claim: give [[claim]] records"));
+            return Err(file.error(record.span().start, "claim: give [[claim]] records").0);
         };
         let at = record.span().start;
         let name = match table.get("id").map(Spanned::get_ref) {
             Some(DeValue::String(id)) => id.to_string(),
             _ => (index + 1).to_string(),
         };
-        let record = Record { file: self, at, name, table };
+        let record = Record { file, at, name, table };
         let is_mistaken = |key: &str| !KEYS.contains(&key) && !nearest(key, KEYS).is_empty();
         let unknown = table.keys().find(|key| is_mistaken(key.get_ref()));
         match unknown {
@@ -73,21 +76,11 @@ impl<'a> File<'a> {
             None => Ok(record),
         }
     }
-}
 
-/// One claim, as it stands in the file.
-struct Record<'a> {
-    file: &'a File<'a>,
-    at: usize,
-    name: String,
-    table: &'a DeTable<'a>,
-}
-
-impl<'a> Record<'a> {
     /// Says of a key what is wrong, in its line if it has one.
     fn error(&self, key: &str, wrong: &str) -> String {
         let at = self.table.get_key_value(key).map_or(self.at, |(name, _)| name.span().start);
-        self.file.error(at, &format!("claim {}: {key}: {wrong}", self.name))
+        self.file.error(at, &format!("claim {}: {key}: {wrong}", self.name)).0
     }
 
     fn value(&self, key: &str) -> Option<&'a DeValue<'a>> {
