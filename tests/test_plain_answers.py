@@ -1,5 +1,6 @@
 """What a newcomer is told: help begins with what the tool is, refusals come before the work and say what to give, evidence agrees with what it is given for."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -199,12 +200,45 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
         (lambda: cp.track(name=3), "name is the name of a process or a list of names, not 3"),
         (lambda: cp.sweep(3), "a campaign is the path of its TOML file, not 3"),
         (lambda: cp.compare("queue", on=["intel"], baseline=3), "baseline is a machine of on, not 3"),
+        (lambda: cp.crash("intel", "queue", points=None), "points is a whole number, not None"),
+        (lambda: cp.crash("intel", "queue", beside=1.5), "beside is the path of a file or folder, not 1.5"),
+        (lambda: cp.explore("bbb", states=None), "states is a whole number, not None"),
+        (lambda: cp.replay("bbb", [None]), "choices is a whole number, not None"),
+        (lambda: cp.sweep("c.toml", out=1.5), "out is the path of a file or folder, not 1.5"),
+        (lambda: cp.sweep(b"c.toml"), "a campaign is the path of its TOML file, not b'c.toml'"),
+        (lambda: cp.record("true", out=None), "out is the path of a file or folder, not None"),
+        (lambda: cp.record("true", times=None), "times is a whole number, not None"),
+        (lambda: cp.record("true", route=None), "route is text, not None"),
+        (lambda: cp.track(1.5), "target is a process's number, several of them, or a command, not 1.5"),
+        (lambda: cp.track(cgroup=1.5), "cgroup is the path of a file or folder, not 1.5"),
+        (lambda: cp.reproduce("asap", claims=3), "claims is the path of a file or folder, not 3"),
+        (lambda: cp.Program().save(None), "path is the path of a file or folder, not None"),
     ],
 )
 def test_an_argument_of_a_wrong_type_is_told_what_is_accepted(call: Callable[[], object], said: str) -> None:
     with pytest.raises(cp.ConfigError, match=re.escape(said)) as raised:
         call()
     assert isinstance(raised.value, TypeError)
+
+
+@pytest.mark.parametrize("function", [cp.run, cp.compare, cp.sweep, cp.curve, cp.diff, cp.holdup, cp.crash, cp.shared, cp.explore, cp.replay, cp.record, cp.track, cp.reproduce, cp.show, cp.parameters])
+def test_every_argument_is_looked_at(function: Callable[..., object]) -> None:
+    good = {"machine": "intel", "workload": cp.Workload("queue", operations=1), "on": ["intel"], "campaign": "none.toml", "before": "none", "after": "none"}
+    good |= {"protocol": "bbb", "choices": [0], "command": "no-such-program", "target": "no-such-program", "paper": "none"}
+    taken = inspect.signature(function).parameters
+    needed = {name: good[name] for name, one in taken.items() if one.default is one.empty and one.kind is not one.VAR_KEYWORD}
+    needed |= {"target": "no-such-program"} if function is cp.track else {}
+    for name in taken:
+        for wrong in (object(), b"x", [object()]):
+            with pytest.raises(cp.ConfigError):
+                function(**(needed | {name: wrong}))
+
+
+def test_a_lock_is_given_back_by_its_address() -> None:
+    for take in (cp.Program().main.lock, cp.Program().main.unlock):
+        for wrong in (None, [], "x"):
+            with pytest.raises(cp.ConfigError, match="address: give a whole number"):
+                take(wrong)  # type: ignore[arg-type]
 
 
 def test_a_command_that_no_shell_would_take_apart_is_bad_input() -> None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from coreplane import _core
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
-from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, in_utf_8, machine_of, numbers, pairs, seconds, texts, workload_of
+from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, in_utf_8, is_path, machine_of, numbers, pairs, path_of, paths, present, seconds, texts, workload_of
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
 
 AMachine: TypeAlias = Machine | str | os.PathLike[str]
@@ -32,7 +32,7 @@ def run(
     ``moved_by`` what moves it most. With ``timeline`` the result has one for ui.perfetto.dev. Raises ConfigError when the two do
     not fit together, RunError when the run breaks a promise.
     """
-    flags(timeline=timeline)
+    flags(bands=bands, timeline=timeline)
     if bands and timeline:
         raise _core.ConfigError("bands: a run that is watched has none; leave timeline away")
     of, reference = workload_of(workload), _reference(engine)
@@ -72,10 +72,11 @@ def sweep(campaign: str | os.PathLike[str], *, on: str = "local", out: str | os.
     no such scheduler answers.
     """
     flags(resume=resume)
-    counts(jobs=jobs)
-    accept(isinstance(campaign, str | os.PathLike), f"a campaign is the path of its TOML file, not {campaign!r}")
+    counts(**present(jobs=jobs))
+    paths(**present(out=out))
+    accept(is_path(campaign), f"a campaign is the path of its TOML file, not {campaign!r}")
     accept(isinstance(on, str), f"on is local or a scheduler's address, not {on!r}")
-    file, folder = os.fspath(campaign), None if out is None else os.fspath(out)
+    file, folder = os.fspath(campaign), path_of(out)
     if on != "local":
         from coreplane import cluster
 
@@ -110,7 +111,7 @@ def diff(before: AResult, after: AResult) -> Difference:
 def _side(name: str, result: AResult) -> tuple[str, str | None]:
     if isinstance(result, Run | Comparison):
         return name, json.dumps(result.data)
-    accept(isinstance(result, str | os.PathLike), f"{name}: give a Run, a Comparison or the path of a file or folder, not {result!r}")
+    accept(is_path(result), f"{name}: give a Run, a Comparison or the path of a file or folder, not {result!r}")
     return os.fspath(result), None
 
 
@@ -159,17 +160,18 @@ def crash(
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """
     flags(all=all, from_start=from_start, accept_unseen=accept_unseen, resume=resume)
-    counts(every=every, points=points, images=images)
-    counts(0, after=after)
+    counts(points=points, images=images, **present(every=every))
+    counts(0, **present(after=after))
     seconds(time_limit=time_limit, minimise_seconds=minimise_seconds)
-    texts(check=check, file=file, model=model, replay=replay)
+    texts(**present(check=check, file=file, model=model, replay=replay))
+    paths(**present(beside=beside, out=out))
     of = workload_of(workload)
     accept(at is None or isinstance(at, str), f"at is one instant as text, such as \"12.5 us\", not {at!r}")
     how: dict[str, Any] = {"at": at, "every": every, "all": all, "check": check, "file": file, "after": after, "model": model}
     how |= {"from_start": from_start, "accept_unseen": accept_unseen, "points": points, "images": images, "time_limit": time_limit, "minimise_seconds": minimise_seconds, "replay": replay}
     if resume and out is None:
         raise _core.ConfigError("resume: give out, the folder of the search that was interrupted")
-    how |= {"out": None if out is None else os.fspath(out), "resume": resume, "beside": None if beside is None else os.fspath(beside)}
+    how |= {"out": path_of(out), "resume": resume, "beside": path_of(beside)}
     return Crash(_core.crash(core_of(machine_of(machine)), core_of(of), _seed(seed), **how))
 
 
@@ -180,7 +182,7 @@ def shared(machine: AMachine, workload: AWorkload, *, schedules: int | None = No
     of `record` with ``host_per_process`` has one schedule, its own, and takes no number. Raises ConfigError when the machine is one host, or the workload is none of
     several.
     """
-    counts(schedules=schedules)
+    counts(**present(schedules=schedules))
     return Shared(_core.shared(core_of(machine_of(machine)), core_of(workload_of(workload)), _seed(seed), schedules))
 
 
@@ -190,7 +192,7 @@ def litmus(*files: str | os.PathLike[str], text: str | None = None, model: str |
     if method not in ("view", "operational"):
         raise _core.ConfigError(f"method {method}: give view or operational")
     flags(failed_rmw_fences=failed_rmw_fences)
-    texts(text=text, model=model)
+    texts(**present(text=text, model=model))
     _are_paths(*files)
     return Litmus(_core.litmus([os.fspath(file) for file in files], text, model, method == "operational", failed_rmw_fences))
 
@@ -203,14 +205,14 @@ def explore(protocol: str, *, mutant: str | None = None, states: int = 5_000_000
     """
     accept(isinstance(protocol, str), f"a protocol is its name, not {protocol!r}")
     counts(states=states)
-    texts(mutant=mutant)
+    texts(**present(mutant=mutant))
     return Exploration(_core.explore(protocol, _bounds(bounds), mutant, states, None))
 
 
 @in_utf_8()
 def replay(protocol: str, choices: Sequence[int], *, mutant: str | None = None, **bounds: Value) -> Replay:
     """Takes the steps of a violation again: its ``choices``."""
-    texts(protocol=protocol, mutant=mutant)
+    texts(protocol=protocol, **present(mutant=mutant))
     accept(isinstance(choices, Iterable) and not isinstance(choices, str | bytes), f"choices are the steps of a violation, a list, not {choices!r}")
     steps = list(choices)
     for step in steps:
@@ -240,11 +242,12 @@ def record(
     """
     flags(host_per_process=host_per_process)
     counts(times=times)
-    texts(memory=memory)
+    texts(route=route, **present(memory=memory))
+    paths(out=out)
     path = Path(out)
-    paths = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
-    found = [_core.record(_command(command), str(path), route, memory, host_per_process) for path in paths]
-    trace = Trace(*paths)
+    files = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
+    found = [_core.record(_command(command), str(file), route, memory, host_per_process) for file in files]
+    trace = Trace(*files)
     trace.remarks.extend(dict.fromkeys(remark for one in found for remark in one["remarks"]))
     return trace
 
@@ -269,14 +272,15 @@ def track(
     Ends with the program, after ``windows`` windows of ``interval`` seconds, or with Ctrl-C: what was seen until then is given.
     """
     flags(children=children, accessed=accessed)
-    counts(windows=windows)
+    counts(**present(windows=windows))
     numbers(interval=interval)
-    texts(mode=mode, mechanism=mechanism)
+    texts(mode=mode, **present(mechanism=mechanism))
+    paths(**present(cgroup=cgroup))
     if [target, name, cgroup].count(None) != 2:
         raise _core.ConfigError("track: give one of a process's number, a command, the name of a process and a cgroup")
     processes, command = _processes(target, name)
     try:
-        return Tracking(_core.track(processes, None if cgroup is None else os.fspath(cgroup), children, accessed, command, interval, windows, mode, mechanism))
+        return Tracking(_core.track(processes, path_of(cgroup), children, accessed, command, interval, windows, mode, mechanism))
     except _core.ConfigError as error:
         if command and str(error).startswith(f"{command[0]}: No such file"):
             raise _core.ConfigError(f"{command[0]}: no command is called that; a process is given by its number, or with name=") from None
@@ -293,9 +297,9 @@ def reproduce(
     of these, so that an interrupted evaluation goes on where it stopped.
     """
     texts(paper=paper)
-    paths = [None if path is None else os.fspath(path) for path in (claims, out)]
+    paths(**present(claims=claims, out=out))
     _bands(bands, runs, no_bands=False)
-    return Scoreboard(_core.reproduce(paper, paths[0], _seed(seed), bands, runs, paths[1]))
+    return Scoreboard(_core.reproduce(paper, path_of(claims), _seed(seed), bands, runs, path_of(out)))
 
 
 @overload
@@ -315,7 +319,7 @@ def show(what: AMachine | Workload | str | None = None) -> pl.DataFrame | dict[s
     """
     if what is None:
         return frame(_core.listing("overview"), ["show", "what"])
-    accept(isinstance(what, Machine | Workload | str | os.PathLike), f"what is a name, a Machine or a Workload, not {what!r}")
+    accept(isinstance(what, Machine | Workload) or is_path(what), f"what is a name, a Machine or a Workload, not {what!r}")
     if not isinstance(what, str):
         return parameters(what)
     if what == "schema":
@@ -440,7 +444,7 @@ def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | N
         return 0
     if isinstance(baseline, Machine) and baseline in given:
         return given.index(baseline)
-    accept(isinstance(baseline, Machine | str | os.PathLike), f"baseline is a machine of on, not {baseline!r}")
+    accept(isinstance(baseline, Machine) or is_path(baseline), f"baseline is a machine of on, not {baseline!r}")
     name = baseline.name if isinstance(baseline, Machine) else os.fspath(baseline)
     if name in names:
         return names.index(name)
@@ -478,6 +482,7 @@ def _processes(target: int | str | Sequence[int] | Sequence[str | os.PathLike[st
     if target is None:
         accept(name is None or isinstance(name, Iterable), f"name is the name of a process or a list of names, not {name!r}")
         return [name] if isinstance(name, str) else list(name or []), []
+    accept(isinstance(target, Iterable), f"target is a process's number, several of them, or a command, not {target!r}")
     numbers = [] if isinstance(target, str) else [str(word) for word in target if isinstance(word, int)]
     if numbers and len(numbers) == len(target):
         return numbers, []
@@ -486,7 +491,7 @@ def _processes(target: int | str | Sequence[int] | Sequence[str | os.PathLike[st
 
 def _are_paths(*given: object) -> None:
     for path in given:
-        accept(isinstance(path, str | os.PathLike), f"give the path of a file or folder, not {path!r}")
+        accept(is_path(path), f"give the path of a file or folder, not {path!r}")
 
 
 def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -495,7 +500,7 @@ def _command(command: str | Sequence[str | os.PathLike[str]]) -> list[str]:
     if not words:
         raise _core.ConfigError("command: give the program and its arguments")
     for word in words:
-        accept(isinstance(word, str | os.PathLike), f"a word of a command is text or a path, not {word!r}")
+        accept(is_path(word), f"a word of a command is text or a path, not {word!r}")
     return [os.fspath(word) for word in words]
 
 
@@ -516,7 +521,7 @@ def _seed(seed: int) -> int:
 def _bands(bands: bool, runs: int | None, no_bands: bool) -> tuple[str, int | None]:
     """What is told beside the one time, as the core names it, and in how many runs at most."""
     flags(bands=bands, no_bands=no_bands)
-    counts(runs=runs)
+    counts(**present(runs=runs))
     if bands and no_bands:
         raise _core.ConfigError("no_bands: one time alone; give bands=True or no_bands=True")
     if runs is not None and not bands:

@@ -55,9 +55,9 @@ class Machine:
         label: str | None = None,
         **sections: "Unpack[MachineKeys]",
     ) -> None:
-        accept(isinstance(source, str | os.PathLike), f"a machine is a name or the path of its file, not {source!r}")
+        accept(is_path(source), f"a machine is a name or the path of its file, not {source!r}")
         accept(settings is None or isinstance(settings, Mapping), f"settings are a mapping of keys and values, not {settings!r}")
-        texts(label=label)
+        texts(**present(label=label))
         given: dict[str, Any] = dict(sections)
         listed = _is_list(given.get("memory"))
         memories: Sequence[MemoryEntry] = given.pop("memory") if listed else []
@@ -180,7 +180,7 @@ class Trace:
         if not paths:
             raise _core.ConfigError("Trace: give at least one file")
         for path in paths:
-            accept(isinstance(path, str | os.PathLike), f"a trace is the path of its file, not {path!r}")
+            accept(is_path(path), f"a trace is the path of its file, not {path!r}")
         #: Its files.
         self.paths = [Path(path) for path in paths]
         #: What the first one holds: records, threads, kinds, files, remarks.
@@ -235,11 +235,14 @@ MOST = 2**63 - 1
 """The largest whole number that is taken."""
 
 
+def present(**given: Any) -> dict[str, Any]:
+    """The arguments that were not left away, of those that may be."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def counts(least: int = 1, most: int = MOST, /, **given: object) -> None:
-    """Raises WrongType where an argument is no whole number, ConfigError where it is less than ``least`` or more than ``most``; one that was left away is neither."""
+    """Raises WrongType where an argument is no whole number, ConfigError where it is less than ``least`` or more than ``most``."""
     for name, value in given.items():
-        if value is None:
-            continue
         accept(isinstance(value, Integral) and not isinstance(value, bool), f"{name} is a whole number, not {value!r}")
         if isinstance(value, Integral) and not least <= int(value) <= most:
             raise _core.ConfigError(f"{name} {value}: give {f'at least {least}' if int(value) < least else f'at most {most}'}")
@@ -260,14 +263,30 @@ def seconds(**given: float) -> None:
 
 
 def texts(**given: object) -> None:
-    """Raises WrongType where an argument that was not left away is no text."""
+    """Raises WrongType where an argument is no text."""
     for name, value in given.items():
-        accept(value is None or isinstance(value, str), f"{name} is text, not {value!r}")
+        accept(isinstance(value, str), f"{name} is text, not {value!r}")
+
+
+def is_path(value: object) -> bool:
+    """Whether it names a file or folder, as text."""
+    return isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))
+
+
+def paths(**given: object) -> None:
+    """Raises WrongType where an argument is no path of a file or folder."""
+    for name, value in given.items():
+        accept(is_path(value), f"{name} is the path of a file or folder, not {value!r}")
+
+
+def path_of(path: str | os.PathLike[str] | None) -> str | None:
+    """A path as the compiled core takes it, where one was given."""
+    return None if path is None else os.fspath(path)
 
 
 def machine_of(machine: Machine | str | os.PathLike[str]) -> Machine:
     """A machine, given or by name."""
-    accept(isinstance(machine, Machine | str | os.PathLike), f"a machine is a name, a path or a Machine, not {machine!r}")
+    accept(isinstance(machine, Machine) or is_path(machine), f"a machine is a name, a path or a Machine, not {machine!r}")
     return machine if isinstance(machine, Machine) else Machine(machine)
 
 

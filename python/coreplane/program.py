@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from coreplane import _core, program_thread
-from coreplane.inputs import Trace
+from coreplane.inputs import Trace, paths
 from coreplane.program_thread import FILE_SHIFT, FILE_SPACE, Thread, bytes_of, number, pieces
 
 # Numbers of the file format: docs/reference/files.md.
@@ -100,9 +100,10 @@ class Program:
 
     def save(self, path: str | os.PathLike[str]) -> Trace:
         """Ends every thread and keeps the recording as Parquet: a workload wherever one is taken. The program can go no further."""
+        paths(path=path)
         name = os.fspath(path)
-        if not isinstance(name, str) or not name.endswith(".parquet"):
-            raise _core.ConfigError(f"save: {name!s} does not end in .parquet")
+        if not name.endswith(".parquet"):
+            raise _core.ConfigError(f"save: {name} does not end in .parquet")
         # Nothing ends before all of it can.
         for address, holder in self._locks.items():
             raise _core.ConfigError(f"save: thread {holder} still holds the lock at {address:#x}")

@@ -157,17 +157,17 @@ class Thread:
     def lock(self, address: int) -> None:
         """Takes the lock whose word this is."""
         self._goes_on("lock")
+        self._program._within("lock", address, 1)
         holder = self._program._locks.get(address)
         if holder is not None:
             raise _core.ConfigError(f"lock: thread {holder} holds the lock at {address:#x}; threads take their steps in the order of the calls, so that thread {self.number} would wait for ever")
-        self._program._within("lock", address, 1)
         self._program._locks[address] = self.number
         self._record("lock", address=address, stamped=True)
 
     def unlock(self, address: int) -> None:
         """Gives the lock back."""
         self._goes_on("unlock")
-        if self._program._locks.get(address) != self.number:
+        if self._program._locks.get(number("unlock: address", address, 0, (1 << 64) - 1)) != self.number:
             raise _core.ConfigError(f"unlock: thread {self.number} does not hold the lock at {address:#x}")
         del self._program._locks[address]
         self._record("unlock", address=address, stamped=True)

@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from coreplane import _core, figures, notebook, spent
-from coreplane.inputs import accept, frame
+from coreplane.inputs import accept, frame, paths
 
 SPENT = {"cause": pl.String, "time_ns": pl.Float64, "share": pl.Float64}
 STATISTICS = {"name": pl.String, "value": pl.Float64, "unit": pl.String, "description": pl.String}
@@ -105,6 +105,7 @@ class Run:
 
     def save_timeline(self, path: str | Path) -> None:
         """Writes the timeline for ui.perfetto.dev. Raises ValueError unless the run was made with ``timeline=True``."""
+        paths(path=path)
         if self.timeline is None:
             raise ValueError("the run has no timeline; make it with timeline=True")
         Path(path).write_bytes(self.timeline)
