@@ -18,6 +18,8 @@ from coreplane.files import write
 
 #: Tasks for each thread of the workers.
 TASKS_A_THREAD = 8
+#: The compiled core's command line: a report of some runs, of which nothing comes back, takes longer than short runs do.
+CORE = [sys.executable, "-c", "import sys; from coreplane import _core; sys.exit(_core.cli_main(['coreplane', *sys.argv[1:]]))"]
 #: Seconds for which a scheduler without workers is given time to get one.
 WORKERS_WITHIN_S = 60
 
@@ -126,7 +128,7 @@ def _work(campaign: str, files: dict[str, bytes], names: list[str]) -> tuple[int
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        command = [sys.executable, "-m", "coreplane._cli", "sweep", campaign, "--out", "../out", "--jobs", "1", "--quiet"]
+        command = [*CORE, "sweep", campaign, "--out", "../out", "--jobs", "1", "--quiet"]
         only = [word for name in names for word in ("--only", name)]
         done = subprocess.run([*command, *only], cwd=root, capture_output=True, text=True)
         found = [path for name in names for path in Path(place).glob(f"out/{name}.*")]
