@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 COREPLANE = Path(sys.executable).parent / "coreplane"
+#: The same without what Python adds: results of which no figures and reports are drawn, which takes longer than a small run does.
+CORE = [sys.executable, "-c", "import sys; from coreplane._cli import _core_main; sys.exit(_core_main(sys.argv[1:]))"]
 
 
 def as_by_hand() -> None:
@@ -23,6 +25,8 @@ def as_by_hand() -> None:
 class Cli:
     """The command line in a folder of its own."""
 
+    command = [str(COREPLANE)]
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
@@ -32,7 +36,7 @@ class Cli:
         return done.stdout
 
     def run(self, *args: object, **options: object) -> subprocess.CompletedProcess[str]:
-        command = [str(COREPLANE), *map(str, args)]
+        command = [*self.command, *map(str, args)]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=600, **options)
 
     def json(self, *args: object) -> object:
@@ -49,9 +53,20 @@ class Cli:
         return lines[-1]
 
 
+class Core(Cli):
+    """The command line of those who look at results alone."""
+
+    command = CORE
+
+
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Cli:
+    return Core(tmp_path)
 
 
 def crate(name: str, package: str) -> Path:

@@ -7,13 +7,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from conftest import COREPLANE
+from conftest import CORE
 
 SMALL = ["--set", "workload.operations=200", "--quiet"]
 
 
 def coreplane(*args: str, cwd: Path | None = None, code: int = 0) -> str:
-    done = subprocess.run([COREPLANE, *args], capture_output=True, text=True, cwd=cwd, check=False)
+    done = subprocess.run([*CORE, *args], capture_output=True, text=True, cwd=cwd, check=False)
     assert done.returncode == code, done.stderr
     return done.stdout if code == 0 else done.stderr
 
@@ -81,7 +81,7 @@ def test_too_few_and_too_many_runs_are_refused_with_what_is_accepted(tmp_path: P
 
 def test_a_killed_study_goes_on_where_it_was_and_ends_the_same(tmp_path: Path) -> None:
     args = ["run", "asap-rp", "cceh", "--set", "workload.operations=4000", "--quiet", "--bands", "--format", "json", "--out"]
-    killed = subprocess.Popen([COREPLANE, *args, "killed"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    killed = subprocess.Popen([*CORE, *args, "killed"], cwd=tmp_path, stdout=subprocess.DEVNULL)
     runs = tmp_path / "killed" / "runs"
     deadline = time.monotonic() + 120
     while len(list(runs.glob("*.json"))) < 8 and killed.poll() is None and time.monotonic() < deadline:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, Core
 from test_recorder import PROGRAMS, Recording, number_of, same
 
 TOOL = ROOT / "capture/valgrind"
@@ -65,7 +65,7 @@ def test_counts_are_exact_and_the_file_is_the_one_that_was_left(binary: Cli) -> 
     assert found["kinds"]["create"] == found["kinds"]["join"] == 4 and len(found["threads"]) == 5
     same(binary, Recording(binary, "t.cpt"), "c.pm")
     left = (binary.folder / "c.pm").read_bytes()
-    binary("run", "eadr", "trace:t.cpt", "--no-bands", "--power-fails-at", "1 s", "--out", "o")
+    Core(binary.folder)("run", "eadr", "trace:t.cpt", "--no-bands", "--power-fails-at", "1 s", "--out", "o")
     assert (binary.folder / "o/image.pm").read_bytes().ljust(len(left), b"\0") == left
 
 

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import Cli
+from conftest import Cli, Core
 
 import coreplane as cp
 
@@ -13,12 +13,13 @@ import coreplane as cp
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """Results of one structure: on two machines, with another parameter, and of several machines."""
     cli = Cli(tmp_path_factory.mktemp("kept"))
+    core = Core(cli.folder)
     small = ("--set", "workload.operations=200", "--quiet")
-    cli("run", "intel", "queue", *small, "--out", "intel")
-    cli("run", "asap-rp", "queue", *small, "--out", "asap")
-    cli("run", "intel", "queue", *small, "--set", "memory.pm.read_ns=400", "--out", "slow")
-    cli("compare", "queue", "--on", "intel,eadr,bbb", *small, "--no-bands", "--out", "three")
-    cli("compare", "queue", "--on", "asap-rp,intel,eadr", *small, "--no-bands", "--set", "memory.pm.read_ns=400", "--out", "others")
+    core("run", "intel", "queue", *small, "--out", "intel")
+    core("run", "asap-rp", "queue", *small, "--out", "asap")
+    core("run", "intel", "queue", *small, "--set", "memory.pm.read_ns=400", "--out", "slow")
+    core("compare", "queue", "--on", "intel,eadr,bbb", *small, "--no-bands", "--out", "three")
+    core("compare", "queue", "--on", "asap-rp,intel,eadr", *small, "--no-bands", "--set", "memory.pm.read_ns=400", "--out", "others")
     return cli
 
 
@@ -72,10 +73,11 @@ def test_what_cannot_be_compared_passes_no_check(kept: Cli) -> None:
     for percent in ("nan", "1e400", "-5"):
         assert "give a number of percent, from 0 on" in kept.refuses("diff", "intel", "slow", "--slower-than", percent)
     assert "--slower-than: bbb only in three" in kept.refuses("diff", "three", "others", "--slower-than", 5)
-    kept("run", "intel", "queue", "--set", "workload.operations=100", "--quiet", "--out", "less")
+    core = Core(kept.folder)
+    core("run", "intel", "queue", "--set", "workload.operations=100", "--quiet", "--out", "less")
     assert "the one did 200 operations, the other 100" in kept("diff", "intel", "less")
     assert "did 200 operations, the other 100, so that times cannot be compared" in kept.refuses("diff", "intel", "less", "--slower-than", 5)
-    kept("run", "intel", "cceh", "--set", "workload.operations=200", "--quiet", "--out", "another")
+    core("run", "intel", "cceh", "--set", "workload.operations=200", "--quiet", "--out", "another")
     assert "the workloads are not the same" in kept.refuses("diff", "intel", "another", "--slower-than", 5)
 
 
@@ -89,7 +91,7 @@ def test_recordings_are_told_apart_by_what_they_hold(kept: Cli) -> None:
 
     for stores, name, out in ((5, "t.parquet", "five"), (9, "t.parquet", "nine"), (5, "u.parquet", "again")):
         recorded(stores, name)
-        kept("run", "intel", f"trace:{name}", "--no-bands", "--quiet", "--out", out)
+        Core(kept.folder)("run", "intel", f"trace:{name}", "--no-bands", "--quiet", "--out", out)
     assert "the recordings are not the same" in kept("diff", "five", "nine")
     assert "not the same" not in kept("diff", "five", "again")
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COREPLANE, ROOT, Cli, as_by_hand
+from conftest import CORE, COREPLANE, ROOT, Cli, Core, as_by_hand
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64" or platform.system() != "Linux", reason="images are of Linux on x86-64")
 
@@ -19,7 +19,7 @@ MACHINES = ["intel", "asap-rp", "nvdimmc-poc", "pberry", "amf", "nearpm-md"]
 
 
 def recording(folder: Path, operations: int) -> Cli:
-    cli = Cli(folder)
+    cli = Core(folder)
     cli("cc", "-O2", "-pthread", ROOT / "examples/kv/kv.c", "-o", "kv")
     cli("record", "--quiet", "--out", "kv.cpt", "--", "./kv", "kv.pm", 2, operations)
     return cli
@@ -27,11 +27,11 @@ def recording(folder: Path, operations: int) -> Cli:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    return recording(tmp_path_factory.mktemp("recorded"), 60000)
+    return recording(tmp_path_factory.mktemp("recorded"), 30000)
 
 
-def command(machine: str, out: str, *options: str) -> list[str]:
-    return [str(COREPLANE), "run", machine, "trace:kv.cpt", "--out", out, *options]
+def command(machine: str, out: str, *options: str, by: list[str] = CORE) -> list[str]:
+    return [*by, "run", machine, "trace:kv.cpt", "--out", out, *options]
 
 
 def killed(cli: Cli, words: list[str], after: float, number: int = signal.SIGKILL) -> str:
@@ -62,7 +62,7 @@ def results(folder: Path) -> tuple[str, bytes]:
 def test_a_replay_that_is_killed_again_and_again_ends_the_same(recorded: Cli, machine: str) -> None:
     subprocess.run(command(machine, f"{machine}-whole", "--no-bands", "--quiet"), cwd=recorded.folder, env=NEVER, check=True, stdout=subprocess.DEVNULL)
     out = f"{machine}-killed"
-    said = [killed(recorded, command(machine, out, "--no-bands"), after) for after in (0.02, 0.3, 0.11)]
+    said = [killed(recorded, command(machine, out, "--no-bands"), after) for after in (0.02, 0.15, 0.06)]
     last = subprocess.run(command(machine, out, "--no-bands"), cwd=recorded.folder, env=OFTEN, check=True, capture_output=True, text=True)
     said.append(last.stderr)
     assert any(f"coreplane: {machine} goes on from " in one for one in said), said
@@ -72,11 +72,13 @@ def test_a_replay_that_is_killed_again_and_again_ends_the_same(recorded: Cli, ma
 
 
 def test_both_ends_of_what_is_open_go_on_side_by_side(recorded: Cli) -> None:
+    """By the whole command line, which draws a report of what it went on with."""
+    by = [str(COREPLANE)]
     subprocess.run(command("intel", "ends-whole", "--quiet"), cwd=recorded.folder, env=NEVER, check=True, stdout=subprocess.DEVNULL)
     for after in (0, 0.05):
-        killed(recorded, command("intel", "ends"), after)
-    last = subprocess.run(command("intel", "ends"), cwd=recorded.folder, env=OFTEN, check=True, capture_output=True, text=True)
-    assert "goes on from" in last.stderr
+        killed(recorded, command("intel", "ends", by=by), after)
+    last = subprocess.run(command("intel", "ends", by=by), cwd=recorded.folder, env=OFTEN, check=True, capture_output=True, text=True)
+    assert "goes on from" in last.stderr and "report: ends/report.html" in last.stdout
     assert results(recorded.folder / "ends") == results(recorded.folder / "ends-whole")
     assert len(list((recorded.folder / "ends/runs").iterdir())) == 3
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COREPLANE, ROOT, Cli, as_by_hand
+from conftest import COREPLANE, ROOT, Cli, Core, as_by_hand
 
 LONG = ("--set", "workload.operations=10000000")
 CAMPAIGN = """
@@ -76,7 +76,7 @@ def test_a_sweep_keeps_the_runs_that_are_done(cli: Cli) -> None:
 
 def test_a_comparison_keeps_the_runs_that_are_done(cli: Cli) -> None:
     machines = "intel,eadr,bbb,hops-ep,hops-rp,asap-ep,asap-rp,dpo,lb++,lrp"
-    process = started(cli.folder, "compare", "mix", "--on", machines, "--out", "out", "--set", "workload.operations=100000")
+    process = started(cli.folder, "compare", "mix", "--on", machines, "--out", "out", "--set", "workload.operations=50000")
     kept = cli.folder / "out/runs"
     while not list(kept.glob("*.json")):
         time.sleep(0.01)
@@ -92,18 +92,19 @@ def test_a_comparison_keeps_the_runs_that_are_done(cli: Cli) -> None:
         assert report["machine"] == machine == machines.split(",")[int(number) - 1] and report["time_ns"] > 0
     # The same command makes the others alone, and says what one makes that was not interrupted.
     before = {file: file.stat().st_mtime_ns for file in files}
-    words = ["compare", "mix", "--on", machines, "--set", "workload.operations=100000"]
-    cli(*words, "--out", "out")
+    words = ["compare", "mix", "--on", machines, "--set", "workload.operations=50000"]
+    core = Core(cli.folder)
+    core(*words, "--out", "out")
     kept_for = [json.loads(file.read_text())["kept_for"] for file in kept.iterdir()]
     assert len(set(kept_for)) == 10
     whole = json.loads((cli.folder / "out/compare.json").read_text())
-    cli(*words, "--out", "anew")
+    core(*words, "--out", "anew")
     fresh = json.loads((cli.folder / "anew/compare.json").read_text())
     for row in whole["machines"] + fresh["machines"]:
         del row["host_seconds"]
     assert whole["machines"] == fresh["machines"]
     # What was kept for another seed is not taken.
-    cli(*words, "--out", "out", "--seed", 2)
+    core(*words, "--out", "out", "--seed", 2)
     again = json.loads((cli.folder / "out/compare.json").read_text())
     assert [row["seed"] for row in again["machines"]] == [2] * 10 and before
 
@@ -142,7 +143,7 @@ def test_power_failures_on_a_machine_go_on_where_they_were_interrupted(cli: Cli)
 
     def made(folder: str, *more: str) -> tuple[dict, int]:
         calls.unlink()
-        cli(*command, folder, *more, code=1)
+        Core(cli.folder)(*command, folder, *more, code=1)
         result = json.loads((cli.folder / folder / "crash.json").read_text())
         return {part: result[part] for part in ("timed", "model_images")}, len(calls.read_text())
 

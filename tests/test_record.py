@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import ROOT, Cli, Library
+from conftest import ROOT, Cli, Core, Library
 
 PROGRAMS = ROOT / "tests/programs"
 SEVEN = ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"]
@@ -22,13 +22,14 @@ SEVEN = ["intel", "hops-ep", "hops-rp", "asap-ep", "asap-rp", "bbb", "eadr"]
 
 def image(cli: Cli, machine: str, trace: str, size: int) -> bytes:
     """What persistent memory holds after the replay, cut to the size of the file."""
-    cli("run", machine, f"trace:{trace}", "--power-fails-at", "1 s", "--out", "o")
+    Core(cli.folder)("run", machine, f"trace:{trace}", "--no-bands", "--power-fails-at", "1 s", "--out", "o")
     data = (cli.folder / "o/image.pm").read_bytes()
     return data[:size].ljust(size, b"\0")
 
 
-@pytest.fixture
-def kv(cli: Cli) -> Cli:
+@pytest.fixture(scope="module")
+def kv(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    cli = Cli(tmp_path_factory.mktemp("kv"))
     cli("cc", "-O2", "-pthread", ROOT / "examples/kv/kv.c", "-o", "kv")
     cli("record", "--quiet", "--out", "kv.parquet", "--", "./kv", "kv.pm", 4, 2000)
     return cli

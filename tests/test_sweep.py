@@ -14,7 +14,7 @@ import coreplane.cluster
 import duckdb
 import polars as pl
 import pytest
-from conftest import COREPLANE, ROOT, Cli
+from conftest import CORE, COREPLANE, ROOT, Cli, Core
 from distributed import LocalCluster
 
 CAMPAIGN = """
@@ -76,7 +76,7 @@ def test_the_terminal_is_told_what_each_key_does_to_each_machine(campaign: Cli) 
 def test_a_killed_sweep_goes_on_and_gives_the_same_files(campaign: Cli) -> None:
     text = CAMPAIGN.replace("300", "3000")
     (campaign.folder / "depth.toml").write_text(text)
-    begun = subprocess.Popen([COREPLANE, "sweep", "depth.toml", "--jobs", "1", "--quiet"], cwd=campaign.folder, stdout=subprocess.DEVNULL)
+    begun = subprocess.Popen([*CORE, "sweep", "depth.toml", "--jobs", "1", "--quiet"], cwd=campaign.folder, stdout=subprocess.DEVNULL)
     folder = campaign.folder / "depth.sweep"
     while len(list(folder.glob("*.parquet"))) < 3:
         assert begun.poll() is None, "it ended before it could be killed"
@@ -86,9 +86,10 @@ def test_a_killed_sweep_goes_on_and_gives_the_same_files(campaign: Cli) -> None:
     before = {path: path.stat().st_mtime_ns for path in folder.glob("*.parquet")}
     assert 3 <= len(before) < 16
     assert "give --resume" in campaign.refuses("sweep", "depth.toml")
-    campaign("sweep", "depth.toml", "--resume")
+    core = Core(campaign.folder)
+    core("sweep", "depth.toml", "--resume")
     assert all(path.stat().st_mtime_ns == at for path, at in before.items()), "what was there was made again"
-    campaign("sweep", "depth.toml", "--out", "whole")
+    core("sweep", "depth.toml", "--out", "whole")
     assert results(folder) == results(campaign.folder / "whole")
 
 
@@ -97,28 +98,28 @@ def test_jobs_of_an_array_share_a_folder(campaign: Cli) -> None:
     jobs = [subprocess.Popen([*command, f"{i}/3"], cwd=campaign.folder, stdout=subprocess.DEVNULL) for i in range(3)]
     assert [job.wait() for job in jobs] == [0, 0, 0]
     assert not list((campaign.folder / "shared").glob(".*")), "half files are left"
-    campaign("sweep", "depth.toml", "--out", "whole")
+    Core(campaign.folder)("sweep", "depth.toml", "--out", "whole")
     assert results(campaign.folder / "shared") == results(campaign.folder / "whole")
 
 
-def test_a_broken_promise_fails_its_run_alone(cli: Cli) -> None:
+def test_a_broken_promise_fails_its_run_alone(core: Cli) -> None:
     text = """machines = ["nvdimmc-poc"]\nworkloads = ["stream"]\n[vary]\nnvdimm.device.ignore_window = [false, true]\n"""
-    (cli.folder / "collide.toml").write_text(text)
-    swept = json.loads(cli("sweep", "collide.toml", "--format", "json", code=1))
+    (core.folder / "collide.toml").write_text(text)
+    swept = json.loads(core("sweep", "collide.toml", "--format", "json", code=1))
     good, bad = swept["runs"]
     assert "time_ns" in good and "failed" not in good and "collision" in bad["failed"]
-    assert len(list((cli.folder / "collide.sweep").glob("*.parquet"))) == 1
-    assert bad["failed"] in (cli.folder / f"collide.sweep/{bad['name']}.failed").read_text()
+    assert len(list((core.folder / "collide.sweep").glob("*.parquet"))) == 1
+    assert bad["failed"] in (core.folder / f"collide.sweep/{bad['name']}.failed").read_text()
 
 
-def test_a_key_of_one_memory_counts_where_that_of_all_is_varied(cli: Cli) -> None:
-    (cli.folder / "two.toml").write_text('extends = "intel"\n[[memory]]\nkind = "pm"\n[[memory]]\nkind = "pm"\n')
+def test_a_key_of_one_memory_counts_where_that_of_all_is_varied(core: Cli) -> None:
+    (core.folder / "two.toml").write_text('extends = "intel"\n[[memory]]\nkind = "pm"\n[[memory]]\nkind = "pm"\n')
     begin = 'machines = ["two.toml"]\nworkloads = ["fio"]\n'
     own = ["memory.0.pm.read_ns=50", "workload.operations=20", 'workload.rw="read"']
-    (cli.folder / "one.toml").write_text(begin + "\n".join(["[set]", *own, "[vary]", "memory.pm.read_ns = [100, 900]\n"]))
-    swept = [run["time_ns"] for run in cli.json("sweep", "one.toml")["runs"]]
+    (core.folder / "one.toml").write_text(begin + "\n".join(["[set]", *own, "[vary]", "memory.pm.read_ns = [100, 900]\n"]))
+    swept = [run["time_ns"] for run in core.json("sweep", "one.toml")["runs"]]
     sets = [word for given in own for word in ("--set", given.replace('"', ""))]
-    alone = [cli.json("run", "two.toml", "fio", "--set", f"memory.pm.read_ns={ns}", *sets)["time_ns"] for ns in (100, 900)]
+    alone = [core.json("run", "two.toml", "fio", "--set", f"memory.pm.read_ns={ns}", *sets)["time_ns"] for ns in (100, 900)]
     assert swept == alone and alone[0] < alone[1]
 
 
@@ -141,7 +142,7 @@ def test_what_is_wrong_is_said_before_the_first_run(campaign: Cli) -> None:
     assert "no Dask scheduler" in campaign.refuses("sweep", "depth.toml", "--on", "tcp://127.0.0.1:1")
     for url in ("tcp://", "tcp://here", "ftp://here:8786"):
         assert campaign.run("sweep", "depth.toml", "--on", url).stderr == f"coreplane: --on {url}: not a scheduler's address; give tcp://HOST:PORT (a scheduler's own is 8786)\n"
-    campaign("sweep", "depth.toml")
+    Core(campaign.folder)("sweep", "depth.toml")
     (campaign.folder / "depth.toml").write_text(CAMPAIGN.replace("ordering.persist_buffer", "ordering.epoch_table"))
     assert "varies" in campaign.refuses("sweep", "depth.toml", "--resume")
 
@@ -162,43 +163,43 @@ def test_machines_whose_files_are_called_alike_are_told_apart(cli: Cli) -> None:
     assert "a/m.toml does most at 100" in (cli.folder / "n.sweep/report.html").read_text()
 
 
-def test_a_sweep_does_not_go_on_with_another_campaign(cli: Cli) -> None:
+def test_a_sweep_does_not_go_on_with_another_campaign(core: Cli) -> None:
     def written(machines: str = '["m.toml"]', extends: str = "intel", operations: int = 20, values: str = "[4, 8]") -> None:
-        (cli.folder / "m.toml").write_text(f'extends = "{extends}"\n')
+        (core.folder / "m.toml").write_text(f'extends = "{extends}"\n')
         text = f'machines = {machines}\nworkloads = ["queue"]\n[set]\nworkload.operations = {operations}\n[vary]\ncpu.store_buffer = {values}\n'
-        (cli.folder / "c.toml").write_text(text)
+        (core.folder / "c.toml").write_text(text)
 
     written()
-    cli("sweep", "c.toml", "--quiet")
+    core("sweep", "c.toml", "--quiet")
     written(extends="eadr")
-    assert "holds the results of m before it was changed" in cli.refuses("sweep", "c.toml", "--resume")
+    assert "holds the results of m before it was changed" in core.refuses("sweep", "c.toml", "--resume")
     written(operations=21)
-    assert 'that sets {"workload.operations":20}, not {"workload.operations":21}' in cli.refuses("sweep", "c.toml", "--resume")
+    assert 'that sets {"workload.operations":20}, not {"workload.operations":21}' in core.refuses("sweep", "c.toml", "--resume")
     written(values="[8, 16]", machines='["eadr"]')
-    cli("sweep", "c.toml", "--quiet", "--resume")
+    core("sweep", "c.toml", "--quiet", "--resume")
     written(extends="eadr")
-    assert "before it was changed" in cli.refuses("sweep", "c.toml", "--resume"), "although it was left out meanwhile"
+    assert "before it was changed" in core.refuses("sweep", "c.toml", "--resume"), "although it was left out meanwhile"
     written(machines='["m.toml", "eadr"]', values="[4, 8, 16]")
-    cli("sweep", "c.toml", "--quiet", "--resume")
-    assert len(list((cli.folder / "c.sweep").glob("*.parquet"))) == 6
+    core("sweep", "c.toml", "--quiet", "--resume")
+    assert len(list((core.folder / "c.sweep").glob("*.parquet"))) == 6
 
 
-def test_an_axis_that_is_extended_stays_one_table(cli: Cli) -> None:
+def test_an_axis_that_is_extended_stays_one_table(core: Cli) -> None:
     for values, files in (("[1, 2]", 2), ('["1.0", 2, 2.5]', 3)):
-        (cli.folder / "c.toml").write_text(f'machines = "intel"\nworkloads = "queue"\n{SHORT}[vary]\ncpu.ipc = {values}\n')
-        cli("sweep", "c.toml", "--quiet", "--resume")
-        assert len(list((cli.folder / "c.sweep").glob("*.parquet"))) == files
-    table = pl.read_parquet(cli.folder / "c.sweep/*.parquet").filter(pl.col("name") == "time_ns")
+        (core.folder / "c.toml").write_text(f'machines = "intel"\nworkloads = "queue"\n{SHORT}[vary]\ncpu.ipc = {values}\n')
+        core("sweep", "c.toml", "--quiet", "--resume")
+        assert len(list((core.folder / "c.sweep").glob("*.parquet"))) == files
+    table = pl.read_parquet(core.folder / "c.sweep/*.parquet").filter(pl.col("name") == "time_ns")
     assert sorted(table["cpu.ipc"].to_list()) == [1, 2, 2.5]
 
 
-def test_a_table_that_was_cut_off_is_made_again(cli: Cli) -> None:
-    (cli.folder / "c.toml").write_text(f'machines = "intel"\nworkloads = "queue"\n{SHORT}')
-    cli("sweep", "c.toml", "--quiet")
-    (table,) = (cli.folder / "c.sweep").glob("*.parquet")
+def test_a_table_that_was_cut_off_is_made_again(core: Cli) -> None:
+    (core.folder / "c.toml").write_text(f'machines = "intel"\nworkloads = "queue"\n{SHORT}')
+    core("sweep", "c.toml", "--quiet")
+    (table,) = (core.folder / "c.sweep").glob("*.parquet")
     whole = table.read_bytes()
     table.write_bytes(whole[:100])
-    cli("sweep", "c.toml", "--quiet", "--resume")
+    core("sweep", "c.toml", "--quiet", "--resume")
     assert table.read_bytes() == whole
 
 
