@@ -94,6 +94,6 @@ def sqlite_library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> 
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "whole").exists():
-            Cli(folder)("cc", "-O1", "-w", "-DSQLITE_OMIT_LOAD_EXTENSION", "-c", source / "sqlite3.c", "-o", file)
+            Cli(folder)("cc", "-O0", "-w", "-DSQLITE_OMIT_LOAD_EXTENSION", "-c", source / "sqlite3.c", "-o", file)
             (folder / "whole").touch()
     return Library(file, source)
