@@ -1,6 +1,5 @@
 /* Counts its own stores, flushes, fences and non-temporal stores to a file, and says how many records of each there are to be. */
 #include <fcntl.h>
-#include <immintrin.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

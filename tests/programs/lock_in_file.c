@@ -1,7 +1,7 @@
 /* A lock that lies in a mapped file, as those of persistent pools do, beside a counter that is made durable. */
 #include <coreplane.h>
 #include <fcntl.h>
-#include <immintrin.h>
+#include <emmintrin.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

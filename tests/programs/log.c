@@ -2,7 +2,7 @@
  * nothing; `more` goes on with the file of an earlier run. `check FILE [ACKNOWLEDGED]` is its recovery. */
 #include <coreplane.h>
 #include <fcntl.h>
-#include <immintrin.h>
+#include <emmintrin.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A table that two processes fill under a lock, and two read without one: each process is a host. NO_FLUSH, NO_FENCE and NO_DROP leave
  * one step out. */
 #include <fcntl.h>
-#include <immintrin.h>
+#include "flushes.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Twenty lines that are stored and never flushed. `store FILE`, or a check: HOW FILE [RULE]. Recovery looks at the fourth
  * and the eighteenth alone; with RULE it wants that the eighteenth is there only where the fourth is. */
 #include <fcntl.h>
-#include <immintrin.h>
+#include <emmintrin.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

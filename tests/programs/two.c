@@ -2,7 +2,7 @@
  * `two FOLDER` works; `two FOLDER late` syncs the entries after their counter only; `two check FOLDER` is the recovery. */
 #include <coreplane.h>
 #include <fcntl.h>
-#include <immintrin.h>
+#include <emmintrin.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include <coreplane.h>
 #include <fcntl.h>
-#include <immintrin.h>
+#include "../programs/flushes.h"
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>

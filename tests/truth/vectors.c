@@ -1,6 +1,7 @@
 /* Entries of 64 bytes, stored by 32-byte vectors, a copy of a struct and an inline string instruction's like: flushed and
  * fenced. Clean everywhere. */
 #include "truth.h"
+#include <immintrin.h>
 
 __attribute__((target("avx2"))) static void store_vectors(struct cell *to, uint64_t word) {
     __m256i v = _mm256_set1_epi64x((long long)word);

@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <immintrin.h>
+#include "../flushes.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
