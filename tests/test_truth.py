@@ -18,7 +18,7 @@ MODELS = {
     "asap-rp": ["asap-rp"],
 }
 # A check that opens a pool takes long: fewer points and images than the defaults serve.
-FEW = {"pmemobj": ["--points", 30, "--images", 8]}
+FEW = {"pmemobj": ["--points", 16, "--images", 6]}
 BY_CODE = {0: "clean", 1: "loses", 2: "refused"}
 # What libpmem and libpmem2 take for persistent memory decides whether they flush or call msync; here they flush.
 ENVIRONMENT = os.environ | {"PMEM_IS_PMEM_FORCE": "1", "PMEM2_FORCE_GRANULARITY": "cache_line"}
