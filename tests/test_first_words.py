@@ -8,7 +8,7 @@ import select
 import subprocess
 import time
 
-from conftest import COREPLANE, ROOT, Cli
+from conftest import COREPLANE, ROOT, Cli, Core
 
 
 def test_examples_of_the_help_stand_as_they_were_written(cli: Cli) -> None:
@@ -64,12 +64,13 @@ def test_long_work_says_on_a_terminal_how_far_it_is(cli: Cli) -> None:
 def test_a_result_names_the_recording_that_it_is_of_by_content(cli: Cli) -> None:
     cli("cc", "-O1", ROOT / "tests/programs/log.c", "-o", "log")
     cli("record", "--quiet", "--out", "log.cpt", "--", "./log", "log.pm")
-    cli("run", "intel", "trace:log.cpt", "--no-bands", "--out", "one")
-    cli("compare", "trace:log.cpt", "--on", "intel,eadr", "--no-bands", "--out", "two")
+    core = Core(cli.folder)
+    core("run", "intel", "trace:log.cpt", "--no-bands", "--out", "one")
+    core("compare", "trace:log.cpt", "--on", "intel,eadr", "--no-bands", "--out", "two")
     one = json.loads((cli.folder / "one/run.json").read_text())["provenance"]["recordings"]
     assert one == json.loads((cli.folder / "two/compare.json").read_text())["provenance"]["recordings"]
     assert one[0]["file"] == "log.cpt" and one[0]["bytes"] == (cli.folder / "log.cpt").stat().st_size
     assert re.fullmatch("[0-9a-f]{16}", one[0]["xxh3"])
     (cli.folder / "copy.cpt").write_bytes((cli.folder / "log.cpt").read_bytes())
-    cli("run", "intel", "trace:copy.cpt", "--no-bands", "--out", "three")
+    core("run", "intel", "trace:copy.cpt", "--no-bands", "--out", "three")
     assert json.loads((cli.folder / "three/run.json").read_text())["provenance"]["recordings"][0]["xxh3"] == one[0]["xxh3"]
