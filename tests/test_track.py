@@ -393,15 +393,15 @@ def test_programs_that_fork_and_spawn_in_threads_are_unharmed(cli: Cli) -> None:
 def test_a_tracker_that_ends_among_forks_leaves_everybody_running(cli: Cli, how: int) -> None:
     program = compiled(cli, "burst")
     for number in range(8):
-        running = subprocess.Popen([program, "300"], stdout=subprocess.PIPE, text=True)
+        running = subprocess.Popen([program, "200"], stdout=subprocess.PIPE, text=True)
         assert running.stdout.readline() == "ready\n"
         words = [COREPLANE, "track", str(running.pid), "--children", "--interval", "0.01", "--quiet"]
         tracker = subprocess.Popen(words, cwd=cli.folder, stdout=subprocess.DEVNULL)
-        time.sleep(0.2 + 0.041 * number)
+        time.sleep(0.17 + 0.031 * number)
         tracker.send_signal(how)
         tracker.wait(timeout=60)
         said, _ = running.communicate(timeout=120)
-        assert (running.returncode, said) == (0, "0 wrong, 900 of 900 signals\n")
+        assert (running.returncode, said) == (0, "0 wrong, 600 of 600 signals\n")
 
 
 def test_a_shell_a_build_and_its_programs_are_tracked(cli: Cli) -> None:
