@@ -90,7 +90,7 @@ def crash(cli: Cli, *args: object, code: int = 0) -> dict:
 
 
 def test_a_correct_structure_is_clean_and_a_seeded_bug_is_named(cli: Cli) -> None:
-    clean = crash(cli, "asap-rp", "cceh", "--every", 100)
+    clean = crash(cli, "asap-rp", "cceh", "--every", 100, "--points", 100)
     assert clean["clean"] and clean["timed"]["points"] > 20 and clean["model_images"]["images"] > 1000
     found = crash(cli, "intel", "hashmap", "--set", "workload.bug=token-before-data", code=1)
     first = found["model_images"]["failures"][0]
