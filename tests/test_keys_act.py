@@ -90,12 +90,13 @@ TIGHT = spec(15, GIB | OFTEN | {"os.reserved_mib": 400, "fusion.pm_gib": 2})
 CONFLICTS = spec(35, GIB | {"fusion.pm_gib": 4}, passes=1)
 DEVICE_FILE = Program("stream", {"operations": 1, "array_bytes": 262144, "passthrough": "true"}, GIB)
 SWAP_FULL = spec(60, GIB | {"os.swap_gib": 1, "os.reserved_mib": 700, "fusion.pm_gib": 1, "fusion.device_gib": 0})
+LOADS, STORES = Program("lattester", {"operations": 4000, "threads": 4}), Program("lattester", {"operations": 4000, "threads": 4, "operation": "store"})
 SHARED = [f"shared-{name}" for name in ("log", "ring", "allocator", "pages", "superblock", "lock")]
 
 GENERAL = {
     "line": [
         QUEUE, MIX, TATP, BANDWIDTH, MIX_SMALL, REDIS, REDIS_SMALL, STREAM_SMALL, HOLDUP, CRASH, Program("cceh", {"operations": 200}), READ_FAR, WRITE_FAR,
-        Program("lattester", {"operations": 4000, "threads": 4}), Program("lattester", {"operations": 4000, "threads": 4, "operation": "store"}), PAGES, CHAIN,
+        LOADS, STORES, PAGES, CHAIN,
         Program("copy", {"operations": 20, "threads": 2}), Program("hashmap", {"operations": 200}), Program("pm-memcached", {"operations": 60}), Program("btree", {"operations": 60}),
         Program("tatp", {"operations": 40, "subscribers": 400, "threads": 2, "mechanism": "checkpoint"}),
     ],
@@ -270,6 +271,30 @@ def rows(name: str) -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in cp.Machine(name).parameters.iter_rows(named=True)}
 
 
+#: Where the general programs show a key after dozens of runs: the one that does, tried before them and held to the same.
+SOONER: dict[str, Shown] = {
+    "l2.size_bytes": Shown(MIX_SMALL, [262144]),
+    "llc.size_bytes": Shown(MIX_SMALL, [33554432]),
+    "cmmh.fills": Shown(READ_FAR, [32]),
+    "cmmh.replacement": Shown(PAGES, ["lrc"]),
+    "fusion.pm_write_ns": Shown(CONFLICTS, [600]),
+    "memory.drain_line_nj": Shown(HOLDUP, [6056]),
+    "memory.optane.read_pending_queue": Shown(STORES, [8]),
+    "memory.optane.translation_bytes": Shown(STORES, [2097152]),
+    "memory.optane.write_pending_queue": Shown(WRITE_FAR, [48]),
+    "neardata.fifo": Shown(HOLDUP, [4]),
+    "neardata.host_queue": Shown(HOLDUP, [6]),
+    "nvdimm.slots_mib": Shown(READ_FAR, [7]),
+    "os.describe_ns": Shown(INTEGRATED, [40]),
+    "os.major_ns": Shown(REFILLED, [6000]),
+    "os.readahead": Shown(REFILLED, [16]),
+    "os.scan_ns": Shown(REFILLED, [200]),
+    "os.unmap_ns": Shown(REFILLED, [2000]),
+    "remote.capacity_mib": Shown(LOADS, [4096]),
+    "remote.local_kib": Shown(STORES, [4096]),
+}
+
+
 class Lab:
     """Runs programs on machines; without a change, each once."""
 
@@ -342,6 +367,8 @@ class Lab:
         for shown in own:
             if self.moves(name, key, shown.program, shown.values, refusals=True)[0]:
                 return True
+        if key in SOONER and self.moves(name, key, *SOONER[key], refusals=False)[0]:
+            return True
         wanted = others(rows(name)[key])[:5]
         for program in GENERAL[rows(name)["machine.fidelity"]["value"]]:
             if self.unchanged(name, program)[0] != "done":
