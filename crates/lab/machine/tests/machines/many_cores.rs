@@ -20,8 +20,13 @@ fn sixty_four_cores_run_to_the_end_on_every_kind_of_machine() {
 }
 
 /// What differs from the defaults, so that a run is short.
-const SIZES: [(&str, &str, &str); 12] = [
+const SIZES: [(&str, &str, &str); 17] = [
     ("*", "workload.operations", "800"),
+    ("echo", "workload.keys", "1000"),
+    ("nstore", "workload.keys", "400"),
+    ("vacation", "workload.relations", "400"),
+    ("dash-eh", "workload.preload", "1000"),
+    ("pm-memcached", "workload.keys", "200"),
     ("redis-random", "workload.keys", "4000"),
     ("redis-seq", "workload.keys", "4000"),
     ("redis-ycsb", "workload.keys", "1600"),
@@ -32,7 +37,7 @@ const SIZES: [(&str, &str, &str); 12] = [
     ("fio", "workload.file_bytes", "262144"),
     ("filecopy", "workload.file_bytes", "262144"),
     ("stream", "workload.operations", "2"),
-    ("stream", "workload.array_bytes", "65536"),
+    ("stream", "workload.array_bytes", "16384"),
 ];
 
 /// Locks, atomics and splits of every structure, shared by sixteen threads: what persists is what loads see.

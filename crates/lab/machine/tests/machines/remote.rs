@@ -125,8 +125,13 @@ fn what_was_stored_before_the_region_is_in_no_window_of_it() {
 #[test]
 fn many_cores_share_pages_that_come_and_go() {
     let shared: Sets<'_> = &[("workload.threads", "6"), ("workload.operations", "200")];
-    let few: Sets<'_> = &[("workload.keys", "1000")];
-    for (workload, smaller) in [("nstore", &[] as Sets<'_>), ("echo", few), ("dash-eh", &[])] {
+    // More than the sixteen pages, and little that is there before anything is shared.
+    let smaller: [(&str, Sets<'_>); 3] = [
+        ("nstore", &[("workload.keys", "400")]),
+        ("echo", &[("workload.keys", "200")]),
+        ("dash-eh", &[("workload.preload", "400")]),
+    ];
+    for (workload, smaller) in smaller {
         for machine in ["remote-pages", "pberry"] {
             for variant in [VARIANTS[0], VARIANTS[4], VARIANTS[9]] {
                 let report = ran(machine, workload, &[shared, smaller, TINY, variant])
