@@ -64,7 +64,7 @@ def test_marks_and_declared_memory_are_in_the_manual() -> None:
 
 LARGE = """
 #include <fcntl.h>
-#include <immintrin.h>
+#include <emmintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>
 int main(int n, char **v) {

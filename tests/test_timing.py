@@ -8,7 +8,7 @@ from conftest import ROOT, Cli
 
 COMPUTE = """
 #include <fcntl.h>
-#include <immintrin.h>
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
