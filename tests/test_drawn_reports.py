@@ -5,9 +5,11 @@ from pathlib import Path
 
 import drawn
 import pytest
-from conftest import Cli
+from conftest import Cli, Core
 
 SMALL = ("--set", "workload.operations=60")
+#: Of pages, of which an operation takes one.
+FEW = ("--set", "workload.operations=1000000")
 CAMPAIGN = 'machines = ["hops-rp", "asap-rp"]\nworkloads = ["queue", "cceh"]\n[set]\nworkload.operations = 40\n[vary]\nordering.persist_buffer = [2, 32]\nordering.flush_trigger = [2, 16]\n'
 DIRTY = "import time\nb = bytearray(4 << 20)\nfor n in range(4):\n for i in range(0, len(b) >> n, 4096): b[i] = n + 1\n time.sleep(.2)"
 #: A program with a long name, which no line of a narrow window holds.
@@ -15,9 +17,9 @@ PYTHON = "python-" + "of-a-long-name-" * 6
 #: By kind: the command, its exit code, the page, and how many figures and tables there have to be at least.
 KINDS = {
     "run": (("run", "asap-rp", "cceh", *SMALL, "--timeline", "--out", "r"), 0, "r/report.html", 2, 3),
-    "run of pages": (("run", "amf", "redis-mem", "--out", "r"), 0, "r/report.html", 2, 3),
+    "run of pages": (("run", "amf", "redis-mem", *FEW, "--out", "r"), 0, "r/report.html", 2, 3),
     "compare": (("compare", "cceh", "--on", "intel,hops-rp,asap-rp,eadr", *SMALL, "--out", "r"), 0, "r/report.html", 3, 3),
-    "compare of pages": (("compare", "redis-mem", "--on", "unified,amf", "--out", "r"), 0, "r/report.html", 3, 3),
+    "compare of pages": (("compare", "redis-mem", "--on", "unified,amf", *FEW, "--out", "r"), 0, "r/report.html", 3, 3),
     "sweep": (("sweep", "c.toml", "--out", "r"), 0, "r/report.html", 1, 2),
     "crash": (("crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--points", 60, "--out", "r"), 1, "r/report.html", 1, 0),
     "crash of a battery": (("crash", "nvdimmc-poc", "fio", "--points", 20, "--set", "nvdimm.battery_uj=0", "--out", "r"), 1, "r/report.html", 0, 1),
@@ -46,7 +48,7 @@ def test_a_report_is_drawn_as_a_reader_likes_it(cli: Cli, kind: str) -> None:
     command, code, name, figures, tables = KINDS[kind]
     if kind == "diff":
         for machine, place in (("intel", "one"), ("asap-rp", "other")):
-            cli("run", machine, "queue", *SMALL, "--out", place)
+            Core(cli.folder)("run", machine, "queue", *SMALL, "--out", place)
     cli(*command, code=code)
     page = cli.folder / name
     paper = set()

@@ -10,9 +10,11 @@ import termios
 from pathlib import Path
 
 import pytest
-from conftest import COREPLANE, ROOT, Cli
+from conftest import COREPLANE, ROOT, Cli, Core
 
 SHORT = "--set workload.operations=40"
+#: As many digits as the whole, in a third of the time.
+PAGES = "--set workload.operations=10000000"
 BUG = "crash intel trace:bug.cpt --check './bug --check {image} {acknowledged}' --points 200 --images 32"
 TRACK = "track --interval 0.1 --windows 2 -- python3 -c 'import time; b = bytearray(1 << 20); time.sleep(1)'"
 #: Commands as a user types them, each kind of output once; what ends with 1 has found something.
@@ -20,9 +22,9 @@ COMMANDS = [
     *(f"{command} --help" for command in ("", "run", "compare", "diff", "reproduce", "sweep", "show", "bench", "record", "cc", "trace convert", "crash", "shared", "litmus", "explore", "track", "completions", "man", "docs", "curve", "holdup")),
     *(f"show {what}" for what in ("", "machines", "workloads", "parameters", "stats", "protocols", "claims", "deviations")),
     *(f"show {name}" for name in ("asap-rp", "nvdimmc-poc", "amf", "compose-nvdimmc-pm", "optane", "fio", "redis-mem", "persist_buffer", "nvdimm", "llc.misses")),
-    f"run asap-rp queue {SHORT}", f"run nvdimmc-poc fio {SHORT}", "run amf redis-mem", "run intel trace:bug.cpt",
+    f"run asap-rp queue {SHORT}", f"run nvdimmc-poc fio {SHORT}", f"run amf redis-mem {PAGES}", "run intel trace:bug.cpt",
     f"compare queue --on intel,asap-rp,eadr --explain {SHORT}", f"compare queue --on family --explain {SHORT}", f"compare redis-random --on remote-pages,pberry --explain {SHORT}",
-    "compare redis-mem --on unified,amf --explain", "compare trace:bug.cpt --on intel,eadr --explain",
+    f"compare redis-mem --on unified,amf --explain {PAGES}", "compare trace:bug.cpt --on intel,eadr --explain",
     f"compare queue --on intel,asap-rp --bands {SHORT}",
     "crash intel hashmap --set workload.bug=token-before-data --points 40", "crash nvdimmc-poc fio --points 20 --set nvdimm.battery_uj=0", BUG,
     "curve intel --reads 75 --set workload.operations=100", f"holdup bbb queue {SHORT}", "diff fast slow --all",
@@ -44,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cli("record", "--quiet", "--out", "bug.cpt", "--", "./bug", "bug.pm", 1, 200)
     (cli.folder / "c.toml").write_text('machines = ["hops-rp"]\nworkloads = ["queue"]\n[set]\nworkload.operations = 20\n[vary]\nordering.persist_buffer = [2, 16]\n')
     for machine, name in (("intel", "slow"), ("asap-rp", "fast")):
-        cli("run", machine, "queue", *SHORT.split(), "--out", name, "--quiet")
+        Core(cli.folder)("run", machine, "queue", *SHORT.split(), "--out", name, "--quiet")
     return cli.folder
 
 
