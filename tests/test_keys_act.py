@@ -173,7 +173,7 @@ SHOWN: dict[str, list[Shown]] = {
     "nvdimm.capacity_mib": [Shown(ERASES, [8]), Shown(Program("lattester", {"operations": 4000, "threads": 3}), [4096])],
     "cmmh.capacity_mib": [Shown(WEARS, [8])],
     "nand.dies": [Shown(ERASES, [4])],
-    "nand.program_ns": [Shown(ERASES, [1_000_000])],
+    "nand.program_ns": [Shown(ERASES, [300_000])],
     "nand.program_errors": [Shown(ERASES, [500_000_000])],
     "nand.read_ns": [Shown(ERASES, [100_000])],
     "memory.cxl.requests": [Shown(PAGES, [1])],
@@ -181,7 +181,7 @@ SHOWN: dict[str, list[Shown]] = {
     "nand.channels": [Shown(ERASES._replace(machine=FLASH | {"nand.dies": 16, "nand.transfer_ns": 20_000, "nvdimm.write_buffer_pages": 16, "cmmh.write_buffer_pages": 16}), [1])],
     "nand.level_above": [Shown(WEARS._replace(machine=FLASH | TINY | {"nand.pages_per_block": 4, "nand.level_above": 1}), [0])],
     "nand.bit_errors": [Shown(ERASES, [100_000])],
-    "nand.bad_blocks": [Shown(WEARS._replace(machine=FLASH | TINY | {"nand.spare_permille": 1000}), [60])],
+    "nand.bad_blocks": [Shown(ERASES._replace(machine=FLASH | TINY | {"nand.spare_permille": 1000}), [60])],
     # Main memory under a kernel.
     "fusion.cost": [Shown(INTEGRATED._replace(machine={k: v for k, v in INTEGRATED.machine.items() if k != "fusion.cost"}), ["constant"])],
     "os.watermarks": [Shown(TIGHT, ["today"])],
