@@ -83,6 +83,8 @@ def test_refusals_say_what_to_give(cli: Cli) -> None:
     (cli.folder / "latin.toml").write_bytes(b'extends = "intel"\nabout = "caf\xe9"\n')
     for args, said in [
         (("run", "latin.toml", "queue"), "latin.toml:2: is not UTF-8; give a text file in UTF-8"),
+        (("sweep", "latin.toml"), "latin.toml:2: is not UTF-8; give a text file in UTF-8"),
+        (("reproduce", "asap", "--claims", "latin.toml"), "latin.toml:2: is not UTF-8; give a text file in UTF-8"),
         (("run", "intel", "queue", "--set", "workload.bug=foo"), '--set workload.bug: workload queue: unknown key "workload.bug"'),
         (("run", "amf", "queue"), "redis-mem, stream, visits:FILE and trace:FILE"),
         (("run", "intel", "queue", "--set", "operations=5"), 'unknown key "operations"; did you mean workload.operations?'),

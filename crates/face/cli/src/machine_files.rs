@@ -1,6 +1,6 @@
 //! Machines by name, or from files with what these extend.
 
-use machine::{ConfigError, Description};
+use machine::{ConfigError, Description, Reader};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +27,17 @@ pub(crate) fn machine_of(name: &str, texts: &mut Texts) -> Result<Description, C
     let machine = files.machine(path, &[]);
     *texts = files.0.into_inner();
     machine
+}
+
+/// What a text file of the user's says.
+pub(crate) fn text_of(path: &Path) -> Result<String, ConfigError> {
+    let name = path.to_string_lossy();
+    let bytes = std::fs::read(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
+    String::from_utf8(bytes).map_err(|e| {
+        let before = String::from_utf8_lossy(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
+        let file = Reader { file: &name, text: &before };
+        file.error(before.len(), "is not UTF-8; give a text file in UTF-8")
+    })
 }
 
 struct Files(RefCell<Texts>);
@@ -56,12 +67,7 @@ impl Files {
         if let Some(text) = self.0.borrow().get(&*name) {
             return Ok(text.clone());
         }
-        let bytes = std::fs::read(path).map_err(|e| ConfigError(format!("{name}: {e}")))?;
-        let text = String::from_utf8(bytes).map_err(|e| {
-            let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            ConfigError(format!("{name}:{line}: is not UTF-8; give a text file in UTF-8"))
-        })?;
+        let text = text_of(path)?;
         self.0.borrow_mut().insert(name.into_owned(), text.clone());
         Ok(text)
     }

@@ -5,6 +5,7 @@ use crate::args::ReproduceArgs;
 use crate::designs;
 use crate::kept::{Kept, build};
 use crate::lines::say;
+use crate::machine_files;
 use crate::output::{self, Table};
 use crate::progress;
 use crate::results;
@@ -38,8 +39,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 fn claims(args: &ReproduceArgs, papers: &[Paper]) -> Result<Claims, Failure> {
     let Some(path) = &args.claims else { return Ok(Claims::built_in()?) };
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
-    let claims = Claims::of_text(&name, &text)?;
+    let claims = Claims::of_text(&name, &machine_files::text_of(path)?)?;
     if papers.iter().all(|paper| claims.of(paper.name).next().is_none()) {
         return Err(Failure::BadInput(format!(
             "{name}: has no claim of {} that is not an input; {}",

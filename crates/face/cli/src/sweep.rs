@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::SweepArgs;
 use crate::interrupt;
+use crate::machine_files;
 use crate::output::{self, Table};
 use crate::progress;
 use crate::sweep_folder::{about, done, keep_campaign, may_begin, varied};
@@ -69,8 +70,7 @@ struct Prepared {
 impl Prepared {
     fn of(args: &SweepArgs) -> Result<Prepared, Failure> {
         let file = args.campaign.display().to_string();
-        let text =
-            std::fs::read_to_string(&args.campaign).map_err(|e| Failure::BadInput(format!("{file}: {e}")))?;
+        let text = machine_files::text_of(&args.campaign)?;
         let campaign = Campaign::parse(&file, &text)?;
         let sources = Sources::of(&campaign, &args.campaign)?;
         machine::comparable(sources.machines())

@@ -170,10 +170,10 @@ fn numbers(all: &DeArray<'_>, one: impl Fn(&DeValue<'_>) -> Result<f64, String>)
 /// A finite number.
 fn number(value: &DeValue<'_>) -> Option<f64> {
     let text = match value {
-        DeValue::Integer(i) if i.radix() == 10 => i.as_str(),
+        // As a program would write it, too: 0x10.
+        DeValue::Integer(i) => return i64::from_str_radix(i.as_str(), i.radix()).ok().map(|n| n as f64),
         DeValue::Float(f) => f.as_str(),
-        DeValue::Integer(_)
-        | DeValue::String(_)
+        DeValue::String(_)
         | DeValue::Boolean(_)
         | DeValue::Datetime(_)
         | DeValue::Array(_)
@@ -193,6 +193,17 @@ mod tests {
         let claims = read("c.toml", &format!("schema = 1\n{GOOD}")).unwrap();
         let [claim] = claims.list.as_slice() else { panic!("{claims:?}") };
         assert_eq!((claim.id.as_str(), claim.tolerance, claim.values.as_slice()), ("a.b", 0.15, &[2.0][..]));
+    }
+
+    #[test]
+    fn an_integer_is_one_in_any_base() {
+        for (given, value) in
+            [("0x1_0", 16.0), ("0o17", 15.0), ("0b101", 5.0), ("-1_000", -1000.0), ("+3", 3.0)]
+        {
+            let claims = read("c.toml", &GOOD.replacen("value = 2", &format!("value = {given}"), 1)).unwrap();
+            assert_eq!(claims.list[0].values, [value], "{given}");
+        }
+        assert!(read("c.toml", &GOOD.replacen("value = 2", "value = 0x0", 1)).is_err());
     }
 
     /// What is changed of a good claim, and how it is refused.
