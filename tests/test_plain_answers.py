@@ -80,11 +80,13 @@ def test_a_column_of_a_comparison_is_shown_by_its_head(cli: Cli) -> None:
 
 def test_refusals_say_what_to_give(cli: Cli) -> None:
     (cli.folder / "folder").mkdir()
+    (cli.folder / "fitted.toml").write_text('extends = "intel"\n[sources]\n"memory.pm.read_ns" = "fitted to asap.speedup.rp: by hand"\n')
     (cli.folder / "latin.toml").write_bytes(b'extends = "intel"\nabout = "caf\xe9"\n')
     for args, said in [
         (("run", "latin.toml", "queue"), "latin.toml:2: is not UTF-8; give a text file in UTF-8"),
         (("sweep", "latin.toml"), "latin.toml:2: is not UTF-8; give a text file in UTF-8"),
         (("reproduce", "asap", "--claims", "latin.toml"), "latin.toml:2: is not UTF-8; give a text file in UTF-8"),
+        (("run", "fitted.toml", "queue"), "fitted.toml:3: sources: memory.pm.read_ns: is fitted to asap.speedup.rp, which is marked predict; give a claim marked calibrate"),
         (("run", "intel", "queue", "--set", "workload.bug=foo"), '--set workload.bug: workload queue: unknown key "workload.bug"'),
         (("run", "amf", "queue"), "redis-mem, stream, visits:FILE and trace:FILE"),
         (("run", "intel", "queue", "--set", "operations=5"), 'unknown key "operations"; did you mean workload.operations?'),

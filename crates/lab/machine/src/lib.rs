@@ -12,6 +12,7 @@ mod describe;
 mod error;
 mod family;
 mod fidelity;
+mod fitted;
 mod image;
 mod interest;
 mod measured;

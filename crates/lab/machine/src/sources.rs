@@ -28,9 +28,14 @@ pub fn to_json(source: &str) -> Option<Value> {
     Some(json)
 }
 
-/// Whether `text` is a source, and what it leaves open can be read and has the key's values among it.
+/// Whether `text` is a source, values may be fitted to the claims that it names, and what it leaves open can be read and has the key's
+/// values among it.
 pub(crate) fn check_source(param: &Param, text: &str, values: &[&Setting]) -> Result<(), String> {
-    let Some(open) = Source::read(text)?.open() else { return Ok(()) };
+    let source = Source::read(text)?;
+    if let Source::Fitted { claims, .. } = source {
+        return crate::fitted::check(claims);
+    }
+    let Some(open) = source.open() else { return Ok(()) };
     let read = open.among.read(param.kind).map(drop);
     let all = values.iter().try_for_each(|value| open.among.check(param.kind, value));
     read.and(all).map_err(|e| format!("\"{text}\": {e}"))

@@ -77,8 +77,17 @@ fn a_source_that_is_none_of_the_six_or_leaves_open_what_cannot_be_is_refused_at_
         let e = parsed(source).unwrap_err();
         assert!(e.starts_with("mine.toml:5: sources: memory.pm.read_ns: ") && e.contains(why), "{e}");
     }
-    for source in ["open 200..400: x", "open 0.2 us..400: x", "open 300: x", "artifact", "fitted to a.b"] {
+    for source in
+        ["open 200..400: x", "open 0.2 us..400: x", "open 300: x", "artifact", "fitted to nearpm.micro"]
+    {
         assert!(parsed(source).is_ok(), "{source}");
+    }
+    for (claim, why) in [("asap.speedup.rp: x", "which is marked predict"), ("a.b", "which is no claim")] {
+        let e = parsed(&format!("fitted to {claim}")).unwrap_err();
+        assert!(
+            e.starts_with("mine.toml:5: sources: memory.pm.read_ns: is fitted to ") && e.contains(why),
+            "{e}"
+        );
     }
 }
 
