@@ -1,6 +1,8 @@
 """`coreplane diff`: what differs between two results, in words, as JSON and as a page."""
 
 import json
+import math
+import os
 import re
 
 import pytest
@@ -113,11 +115,30 @@ def test_what_is_no_result_is_refused(kept: Cli) -> None:
     (kept.folder / "bytes.json").write_bytes(b"\xff\xfe")
     assert "bytes.json: it is no text, and no result of run or compare" in kept.refuses("diff", "bytes.json", "intel")
     run = json.loads((kept.folder / "intel/run.json").read_text())
-    (kept.folder / "no-time.json").write_text(json.dumps(run | {"time_ns": 0}))
+    (kept.folder / "back.json").write_text(json.dumps(run | {"time_ns": -1}))
+    os.mkfifo(kept.folder / "pipe")
+    assert kept.refuses("diff", "intel", "pipe") == "coreplane: pipe: it is neither a folder that run or compare --out made nor a file of their JSON"
     (kept.folder / "bell.json").write_text(json.dumps(run | {"machine": "a\x1b[2Jb"}))
     assert "\x1b" not in kept("diff", "bell.json", "intel")
-    for name in ("list.json", "odd.json", "none.json", "no-time.json"):
+    for name in ("list.json", "odd.json", "none.json", "back.json"):
         assert f"{name}: it is no result of run or compare" in kept.refuses("diff", "intel", name)
+
+
+def test_a_result_of_no_simulated_time_is_compared_but_for_its_speed(kept: Cli) -> None:
+    run = json.loads((kept.folder / "intel/run.json").read_text())
+    none = {name: 0 for name in run["stats"] if name.startswith("time.")}
+    for name, time in (("no-time.json", 0), ("none-either.json", 0)):
+        (kept.folder / name).write_text(json.dumps(run | {"time_ns": time, "stats": run["stats"] | none}))
+    for sides, words in ((("intel", "no-time.json"), "after"), (("no-time.json", "intel"), "before"), (("no-time.json", "none-either.json"), "before or after")):
+        text = kept("diff", *sides)
+        assert f"no simulated time passed {words}, so that there is no speedup" in text
+        (pair,) = kept.json("diff", *sides)["pairs"]
+        assert pair["speedup"] is None and bool(pair["statistics"]) is (words != "before or after")
+        assert "--slower-than: no simulated time passed" in kept.refuses("diff", *sides, "--slower-than", 5)
+        found = cp.diff(*[kept.folder / side for side in sides])
+        assert math.isnan(found.speedup["intel"]) and repr(found) == "<intel: no speedup>"
+    kept("diff", "intel", "no-time.json", "--out", "n", "--quiet")
+    assert "no speedup, since no simulated time passed on one side or both" in (kept.folder / "n/report.html").read_text()
 
 
 def test_a_page_shows_both_sides(kept: Cli) -> None:
@@ -133,6 +154,9 @@ def test_a_page_shows_both_sides(kept: Cli) -> None:
     places = re.findall(r'<h2 id="([^"]+)"', several)
     assert "Statistics that differ: eadr" in several and len(places) == len(set(places))
     assert json.loads((kept.folder / "several/diff.json").read_text())["provenance"]["command"].startswith("coreplane diff three others")
+    assert sorted(place.parent.name for place in kept.folder.glob("several/*/time.svg")) == ["01.intel", "02.eadr"]
+    Core(kept.folder)("diff", "intel", "asap", "--out", "several")
+    assert [place.name for place in kept.folder.glob("several/*")] == ["diff.json"], "no figure of the pairs before"
 
 
 def test_python_gives_frames(kept: Cli) -> None:

@@ -25,6 +25,8 @@ def said(pair: dict[str, Any]) -> str:
     before, after = pair["before"], pair["after"]
     times = f"{quantity(before['time_ns'], 'ns')} before, {quantity(after['time_ns'], 'ns')} after"
     speedup = pair["speedup"]
+    if speedup is None:
+        return f"{_title(after)}: no speedup, since no simulated time passed on one side or both ({times})."
     if 1 / sentences.SAME < speedup < sentences.SAME:
         return f"{_title(after)}: as fast as before ({times})."
     how = f"{speedup:.2f} times as fast as before" if speedup > 1 else f"{1 / speedup:.2f} times slower than before"
@@ -50,7 +52,7 @@ def _title(run: dict[str, Any]) -> str:
 
 def _of_pair(folder: Path, pair: dict[str, Any], *, several: bool) -> list[str]:
     """Where the time went on both sides, and what differs. Of several pairs each has a folder of its figures."""
-    place = folder / pair["after"]["machine"] if several else folder
+    place = folder / pair["figures"] if several else folder
     place.mkdir(exist_ok=True)
     runs = [pair[side] | {"machine": side} for side in ("before", "after")]
     drawn = ""

@@ -294,8 +294,8 @@ class Difference:
 
     @property
     def speedup(self) -> dict[str, float]:
-        """By machine of the second result, how many times as fast it is."""
-        return {pair["after"]["machine"]: float(pair["speedup"]) for pair in self.data["pairs"]}
+        """By machine of the second result, how many times as fast it is; NaN where no simulated time passed on a side."""
+        return {pair["after"]["machine"]: math.nan if pair["speedup"] is None else float(pair["speedup"]) for pair in self.data["pairs"]}
 
     @property
     def parameters(self) -> pl.DataFrame:
@@ -315,7 +315,8 @@ class Difference:
         return frame(rows, ["machine", *columns]).cast(types)
 
     def __repr__(self) -> str:
-        return f"<{', '.join(f'{machine}: {speedup:.2f} times as fast' for machine, speedup in self.speedup.items())}>"
+        told = {machine: "no speedup" if math.isnan(speedup) else f"{speedup:.2f} times as fast" for machine, speedup in self.speedup.items()}
+        return f"<{', '.join(f'{machine}: {how}' for machine, how in told.items())}>"
 
     def _repr_html_(self) -> str:
         return notebook.title("Before and after", repr(self)) + notebook.table(self.parameters) + notebook.table(self.statistics)

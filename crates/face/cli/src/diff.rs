@@ -32,7 +32,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
     args.slower_than.map_or(Ok(()), |_| comparable(&found))?;
     if let Some(folder) = &args.out {
         output::make_folder(Some(folder))?;
-        let mut kept = found.to_json();
+        let mut kept = found.kept();
         kept["provenance"] = output::provenance();
         results::put(folder, |own| own.write_json("diff.json", &kept))?;
     }
@@ -118,7 +118,7 @@ fn read((path, json): Side<'_>) -> Result<Vec<Kept>, Failure> {
     };
     let whole: Option<Vec<Kept>> = runs.into_iter().collect();
     whole.filter(|runs| !runs.is_empty()).ok_or_else(|| {
-        fail("it is no result of run or compare (machine, workload, seed, time_ns above 0, stats)".into())
+        fail("it is no result of run or compare (machine, workload, seed, time_ns, stats)".into())
     })
 }
 
@@ -141,6 +141,10 @@ fn text_of(path: &Path) -> Result<String, String> {
     } else {
         path.to_path_buf()
     };
+    // A pipe would be waited for.
+    if std::fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
+        return Err("it is neither a folder that run or compare --out made nor a file of their JSON".into());
+    }
     let mut head = [0; 8];
     let is_read = File::open(&file).and_then(|mut file| file.read_exact(&mut head));
     if is_read.is_ok() && trace::is_block_file(&head) {
@@ -169,7 +173,7 @@ fn kept(run: &Value) -> Option<Kept> {
         machine: text("machine")?,
         workload: text("workload")?,
         seed: run.get("seed")?.as_u64()?,
-        time_ns: run.get("time_ns")?.as_f64().filter(|time| *time > 0.0)?,
+        time_ns: run.get("time_ns")?.as_f64().filter(|time| *time >= 0.0)?,
         stats: stats.collect::<Option<_>>()?,
         configuration: run.get("configuration").and_then(Value::as_object).cloned().unwrap_or_default(),
         whole: run.clone(),
@@ -224,9 +228,25 @@ impl Pair {
         differ.then(|| format!("the one did {} operations, the other {}", count(old), count(new)))
     }
 
-    /// How many times as fast the second is.
-    fn speedup(&self) -> f64 {
-        self.before.time_ns / self.after.time_ns.max(f64::MIN_POSITIVE)
+    /// How many times as fast the second is; none where one took no time.
+    fn speedup(&self) -> Option<f64> {
+        self.timeless().is_none().then(|| self.before.time_ns / self.after.time_ns)
+    }
+
+    /// Why there is no speedup, where there is none.
+    fn timeless(&self) -> Option<&'static str> {
+        match [&self.before, &self.after].map(|kept| kept.time_ns > 0.0) {
+            [true, true] => None,
+            [true, false] => Some("no simulated time passed after, so that there is no speedup"),
+            [false, true] => Some("no simulated time passed before, so that there is no speedup"),
+            [false, false] => Some("no simulated time passed before or after, so that there is no speedup"),
+        }
+    }
+
+    /// The folder of its figures, where a page has several pairs. A machine may be called by its file's path.
+    fn folder(&self, n: usize) -> String {
+        let stem = Path::new(&self.after.machine).file_stem().unwrap_or_default();
+        format!("{:02}.{}", n + 1, stem.to_string_lossy())
     }
 
     fn to_json(&self) -> Value {
@@ -277,6 +297,15 @@ impl Found {
     pub(crate) fn to_json(&self) -> Value {
         json!({"pairs": self.pairs.iter().map(Pair::to_json).collect::<Vec<_>>(), "alone": self.alone})
     }
+
+    /// The same, and in which folders a page has its figures.
+    fn kept(&self) -> Value {
+        let mut all = self.to_json();
+        for (n, pair) in self.pairs.iter().enumerate().filter(|_| self.pairs.len() > 1) {
+            all["pairs"][n]["figures"] = pair.folder(n).into();
+        }
+        all
+    }
 }
 
 /// What is to be checked has to be of the same work, and there on both sides.
@@ -291,16 +320,21 @@ fn comparable(found: &Found) -> Result<(), Failure> {
         let text = format!("--slower-than: {why}, so that times cannot be compared: {}", title(&pair.after));
         return Err(Failure::BadInput(text));
     }
+    if let Some((pair, why)) = found.pairs.iter().find_map(|pair| Some((pair, pair.timeless()?))) {
+        return Err(Failure::BadInput(format!("--slower-than: {why}: {}", title(&pair.after))));
+    }
     Ok(())
 }
 
 /// A result that is slower by more than is allowed does not hold.
 fn slower(found: &Found, args: &DiffArgs) -> Result<(), Failure> {
     let Some(percent) = args.slower_than else { return Ok(()) };
-    let more = |pair: &Pair| 100.0 * (1.0 / pair.speedup() - 1.0);
-    let too_slow = found.pairs.iter().filter(|pair| more(pair) > percent);
-    let named: Vec<String> =
-        too_slow.map(|pair| format!("{} by {} %", title(&pair.after), above(more(pair), percent))).collect();
+    let more = |pair: &Pair| Some(100.0 * (1.0 / pair.speedup()? - 1.0));
+    let all = found.pairs.iter().filter_map(|pair| Some((pair, more(pair)?)));
+    let too_slow = all.filter(|(_, more)| *more > percent);
+    let named: Vec<String> = too_slow
+        .map(|(pair, more)| format!("{} by {} %", title(&pair.after), above(more, percent)))
+        .collect();
     if named.is_empty() {
         return Ok(());
     }
@@ -331,7 +365,11 @@ fn print(found: &Found, args: &DiffArgs) {
         }
         let [before, after] = [&pair.before, &pair.after].map(title);
         say!("before: {before}: {}", time(pair.before.time_ns));
-        say!("after:  {after}: {}, {}\n", time(pair.after.time_ns), how(pair.speedup()));
+        let how = pair.speedup().map_or(String::new(), |speedup| format!(", {}", how(speedup)));
+        say!("after:  {after}: {}{how}\n", time(pair.after.time_ns));
+        if let Some(why) = pair.timeless() {
+            say!("{why}\n");
+        }
         if let Some(why) = pair.other_work() {
             say!("{why}\n");
         }

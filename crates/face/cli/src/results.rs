@@ -81,17 +81,18 @@ pub(crate) fn put(
     write(&mut own)?;
     for name in earlier.difference(&own.names) {
         _ = std::fs::remove_file(folder.join(name));
+        if let Some((inner, _)) = name.split_once('/') {
+            // What a user put there stays.
+            _ = std::fs::remove_dir(folder.join(inner));
+        }
     }
     Ok(())
 }
 
 /// The files of earlier results. Those of a user's, which may be called the same, are none.
 fn earlier(folder: &Path) -> BTreeSet<String> {
-    let there: BTreeSet<String> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
+    let there = names_in(folder);
+    let mut inner = BTreeSet::new();
     let mut found = BTreeSet::new();
     for product in PRODUCTS.iter().filter(|product| there.contains(product.result)) {
         let Some(result) = result(&folder.join(product.result)) else { continue };
@@ -107,8 +108,27 @@ fn earlier(folder: &Path) -> BTreeSet<String> {
         let of_paper = of_paper.filter_map(|figure| figure["name"].as_str());
         let figures: Vec<&str> = product.figures.iter().copied().chain(of_paper).collect();
         found.extend(there.iter().filter(|name| is_figure(name, &figures)).cloned());
+        inner.extend(inner_figures(folder, &result, &figures));
     }
-    &found & &there
+    &(&found & &there) | &inner
+}
+
+/// The names of what is in a folder.
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+}
+
+/// Figures of a page that has a folder of them for each of several machines, as its result says.
+fn inner_figures(folder: &Path, result: &Value, figures: &[&str]) -> Vec<String> {
+    let pairs = result["pairs"].as_array().into_iter().flatten();
+    let named = pairs.filter_map(|pair| pair["figures"].as_str());
+    let own = named.filter(|name| Path::new(name).file_name().is_some_and(|own| own == *name));
+    let all = own.flat_map(|name| {
+        let files = names_in(&folder.join(name)).into_iter();
+        files.filter(|file| is_figure(file, figures)).map(move |file| format!("{name}/{file}"))
+    });
+    all.collect()
 }
 
 /// A result of a command, if it is one.
@@ -179,5 +199,29 @@ mod tests {
         empty("time.png");
         put("run.json");
         assert!(names(folder).contains(&"time.png".into()), "no page was drawn");
+    }
+
+    #[test]
+    fn figures_of_several_machines_go_with_their_folders() {
+        let temporary = crate::whole::beside(&std::env::temp_dir().join("pairs"), "results");
+        let folder = temporary.path();
+        let pairs = ["01.intel", "02.eadr", "..", "a/b"].map(|name| serde_json::json!({"figures": name}));
+        let said = serde_json::json!({"provenance": {}, "pairs": pairs});
+        put(folder, |own| own.write_json("diff.json", &said)).unwrap();
+        output::write(folder, REPORT, b"").unwrap();
+        for (inner, name) in [
+            ("01.intel", "time.svg"),
+            ("01.intel", "time.png"),
+            ("02.eadr", "time.svg"),
+            ("02.eadr", "mine.txt"),
+            ("a/b", "time.svg"),
+            ("c", "time.svg"),
+        ] {
+            output::write(&folder.join(inner), name, b"").unwrap();
+        }
+        put(folder, |own| own.write_json("diff.json", &serde_json::json!({"provenance": {}}))).unwrap();
+        assert_eq!(names(folder), ["02.eadr", "a", "c", "diff.json"]);
+        assert_eq!(names(&folder.join("02.eadr")), ["mine.txt"]);
+        assert_eq!(names(&folder.join("a/b")), ["time.svg"]);
     }
 }
