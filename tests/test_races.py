@@ -53,3 +53,37 @@ def test_fences_between_threads_make_relaxed_operations_release_and_acquire(cli:
     assert [f"racy.c:{STORE}" in remark for remark in said] == [True] * races
     kinds = cli.json("trace", "info", "t.cpt")["kinds"]
     assert kinds.get("store-release", 0) == (0 if races else 40), "one for each store that follows a fence"
+
+
+MANY = r"""
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static atomic_long words[64], done;
+static long count;
+static void *tell(void *unused) {
+    atomic_thread_fence(memory_order_release);
+    for (long i = 0; i < count; i++) atomic_store_explicit(&words[i], 1, memory_order_relaxed);
+    while (!atomic_load(&done)) sched_yield();
+    return unused;
+}
+int main(int argc, char **argv) {
+    pthread_t other;
+    count = atol(argv[argc - 1]);
+    pthread_create(&other, 0, tell, 0);
+    for (long i = 0; i < count; i++)
+        while (!atomic_load_explicit(&words[i], memory_order_relaxed)) sched_yield();
+    atomic_thread_fence(memory_order_acquire);
+    atomic_store(&done, 1);
+    return pthread_join(other, 0);
+}
+"""
+
+
+def test_a_fence_that_acquires_less_than_was_looked_at_is_told(cli: Cli) -> None:
+    (cli.folder / "many.c").write_text(MANY)
+    cli("cc", "-O1", "-pthread", "many.c", "-o", "many")
+    for words, told in ((32, False), (33, True)):
+        said = cli.run("record", "--out", "t.cpt", "--", "./many", words).stderr
+        assert ("relaxed loads of more than 32 words" in said) is told, said

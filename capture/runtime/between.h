@@ -16,6 +16,7 @@ static inline int keep_relaxed(struct relaxed *r, uint64_t address, unsigned log
     uint64_t word = address << 2 | log2size;
     for (unsigned i = 1; i <= r->count; i++)
         if (r->words[(r->next - i) % MOST_RELAXED] == word) return 0;
+    r->forgot |= r->count == MOST_RELAXED;
     r->words[r->next] = word;
     r->next = (r->next + 1) % MOST_RELAXED;
     r->count += r->count < MOST_RELAXED;
@@ -27,10 +28,17 @@ static inline int releases_by_fence(struct buffer *b, uint64_t address, unsigned
     return b->has_released && keep_relaxed(&b->stores, address, log2size);
 }
 
+static void tell_forgotten(void) {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told))
+        write_text("note", "a fence that acquires came after relaxed loads of more than 32 words: what the first of them were told is not acquired");
+}
+
 static void acquire_by_fence(struct buffer *b, uint32_t location) {
     if (!b->loads.count || !meets()) return;
     struct relaxed seen = b->loads;
-    b->loads.count = b->loads.next = 0;
+    b->loads.count = b->loads.next = b->loads.forgot = 0;
+    if (seen.forgot) tell_forgotten();
     for (unsigned i = 0; i < seen.count; i++)
         emit(b, LOAD_ACQUIRE, seen.words[i] & 3, seen.words[i] >> 2, location, 0, next_stamp());
 }
@@ -42,7 +50,7 @@ EXPORT void __tsan_atomic_thread_fence(int order) {
     if (order == __ATOMIC_SEQ_CST) emit(b, MFENCE, 0, 0, PC, 0, 0);
     if (order != __ATOMIC_RELEASE) acquire_by_fence(b, PC);
     if (order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST) {
-        b->stores.count = b->stores.next = 0;
+        b->stores.count = b->stores.next = b->stores.forgot = 0;
         b->has_released = 1;
     }
 }

@@ -41,6 +41,8 @@ enum { MOST_RELAXED = 32 };
 struct relaxed {
     uint64_t words[MOST_RELAXED];
     unsigned count, next;
+    /* Whether there were more. */
+    int forgot;
 };
 
 struct buffer {
