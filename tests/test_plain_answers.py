@@ -2,8 +2,10 @@
 
 import inspect
 import json
+import os
 import re
 import subprocess
+import time
 from collections.abc import Callable
 
 import pytest
@@ -56,10 +58,33 @@ def test_a_campaign_does_not_put_machines_side_by_side_that_simulate_different_t
 
 
 def test_a_recording_that_cannot_be_written_is_refused_before_the_program_runs(cli: Cli) -> None:
-    done = cli.run("record", "--route", "hooks", "--out", "nowhere/x.cpt", "--", "touch", "ran")
-    assert done.returncode == 2
-    assert "coreplane: --out: nowhere/x.cpt cannot be written: No such file or directory" in done.stderr
-    assert not (cli.folder / "ran").exists()
+    (cli.folder / "file").write_text("mine")
+    for more in ((), ("--host-per-process",), ("--trace-per-process",), ("--times", "2")):
+        done = cli.run("record", "--route", "hooks", *more, "--out", "file/x.cpt", "--", "touch", "ran")
+        assert done.returncode == 2 and re.fullmatch(r"coreplane: --out: file/x(\.1)?\.cpt cannot be written: Not a directory.*\n", done.stderr), done.stderr
+        assert not (cli.folder / "ran").exists()
+
+
+def test_the_folder_of_a_recording_or_of_what_is_tracked_is_made(cli: Cli) -> None:
+    said = cli.refuses("record", "--route", "hooks", "--quiet", "--out", "a/b/x.cpt", "--", "true")
+    assert "true: recorded nothing" in said and (cli.folder / "a/b").is_dir()
+    cli("track", "--quiet", "--windows", 1, "--interval", "0.01", "--mode", "nothing", "--out", "c/d/x.parquet", "--", "sleep", "0.1")
+    assert (cli.folder / "c/d/x.parquet").exists()
+
+
+def test_two_recordings_into_one_name_are_not_made_at_once(cli: Cli) -> None:
+    os.mkfifo(cli.folder / "go")
+    command = [COREPLANE, "record", "--route", "hooks", "--quiet", "--out", "t.cpt", "--", "sh", "-c", "echo > ran; read line < go"]
+    with subprocess.Popen(command, cwd=cli.folder, stderr=subprocess.PIPE, text=True) as first:
+        while not (cli.folder / "ran").exists():
+            time.sleep(0.01)
+        (cli.folder / "t.recording").write_text("what the first one recorded")
+        said = cli.refuses("record", "--route", "hooks", "--quiet", "--out", "t.cpt", "--", "true")
+        assert said.endswith("--out: t.recording is being written by another coreplane record; give another name")
+        assert (cli.folder / "t.recording").read_text() == "what the first one recorded"
+        (cli.folder / "go").write_text("\n")
+        first.communicate()
+    assert not [path for path in cli.folder.iterdir() if path.name.startswith(".")]
 
 
 def test_json_of_a_recording_is_alone_on_standard_output(cli: Cli) -> None:

@@ -28,8 +28,6 @@ const MOST_TIMES: u32 = 1000;
 
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("trace.parquet"));
-    recordings::format_of(&out)?;
-    crate::whole::can_be_made(&out)?;
     let asked = Asked::new(args.route, args.memory.clone())?.within(record_region::words(&args.region)?);
     if args.host_per_process {
         record_hosts::check(&asked)?;
@@ -87,8 +85,10 @@ pub(crate) fn record_once(
     stdout: Stdio,
 ) -> Result<Value, Failure> {
     let format = recordings::format_of(out)?;
+    crate::whole::can_be_made(out)?;
     let raw = out.with_extension("recording");
     let route = asked.told(command, common)?;
+    let _alone = record_run::alone(&raw)?;
     let title = Title::of(common, &raw);
     record_run::may_be_written(&raw)?;
     // An absolute path: the program may change its directory.

@@ -40,6 +40,7 @@ pub(crate) fn record_once(
     stdout: Stdio,
 ) -> Result<Value, Failure> {
     recordings::format_of(out)?;
+    whole::can_be_made(out)?;
     let folder = whole::beside(out, "processes");
     let named = |e: std::io::Error| Failure::BadInput(format!("--out: {}: {e}", folder.path().display()));
     std::fs::create_dir_all(folder.path()).map_err(named)?;

@@ -83,9 +83,12 @@ pub(crate) fn put_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     put(path, |mut file| file.write_all(bytes).map_err(fail))
 }
 
-/// Whether a file can be made there: said before work that takes long. What is there stays until the work is done.
+/// Makes a file's folder, and looks whether the file can be made there: said before work that takes long. What is there stays until
+/// the work is done.
 pub(crate) fn can_be_made(path: &Path) -> Result<(), Failure> {
-    let tried = match Place::of(path) {
+    let folder = folder_of(path);
+    let is_there = if folder.exists() { Ok(()) } else { std::fs::create_dir_all(folder) };
+    let tried = match is_there.and_then(|()| Place::of(path)) {
         Ok(_) if path.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(Place::File(named)) => File::create(hidden(&named, "probe").path()).map(|_| ()),
         // Who reads a pipe would take a first opening for all of it.
