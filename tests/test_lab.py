@@ -183,6 +183,27 @@ def test_an_interrupted_search_goes_on(cli: Cli) -> None:
     assert "other arguments" in cli.refuses("crash", *args, "--resume")
 
 
+def test_a_search_that_went_on_finds_what_a_whole_one_does(cli: Cli) -> None:
+    cli("cc", "-O1", "-I", ROOT / "capture", ROOT / "tests/programs/log.c", "-o", "log")
+    cli("record", "--quiet", "--out", "bad.cpt", "--", "./log", "bad.pm", "order")
+    # The check ends the search at its sixth crash point, and later lets it go on.
+    (cli.folder / "check.sh").write_text("echo >> calls; test -e go || ! grep -q '[{,].points.:5[,}]' out/crash.so-far.json || kill -9 $(cat pid); ./log check $1 $2\n")
+    args = ["intel", "trace:bad.cpt", "--check", "sh check.sh {image} {acknowledged}", "--points", "12", "--images", "4", "--out"]
+    done = subprocess.Popen([str(COREPLANE), "crash", *args, "out"], cwd=cli.folder, stdout=subprocess.DEVNULL)
+    (cli.folder / "pid").write_text(str(done.pid))
+    assert done.wait(60) == -9 and (cli.folder / "out/crash.so-far.checks").exists()
+    (cli.folder / "go").write_text("")
+
+    def made(*more: str) -> tuple[dict, int]:
+        (cli.folder / "calls").unlink()
+        return crash(cli, *args, *more, code=1)["model_images"], len((cli.folder / "calls").read_text())
+
+    (result, less), (whole, all_of_them) = made("out", "--resume"), made("anew")
+    assert result == whole and whole["failing_points"] > 0
+    assert less < all_of_them, "what was tried is tried again"
+    assert not list((cli.folder / "out").glob("crash.so-far*"))
+
+
 def test_what_was_found_stays_until_another_search_has_ended(cli: Cli) -> None:
     search = ["crash", "intel", "hashmap", "--set", "workload.bug=token-before-data", "--points", 20, "--out", "o", "--quiet"]
     cli(*search, code=1)

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::CrashArgs;
+use crate::crash_asked::ASKED;
 use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_options::{RESULT, WRITES, bounds, every, folder, replay};
 use crate::crash_so_far::{Keeper, SO_FAR};
@@ -39,7 +40,7 @@ pub(crate) fn keep(args: &CrashArgs, lab: &Lab) -> Result<(), Failure> {
     kept["provenance"] = output::provenance_of(&args.workload)?;
     results::put(folder, |own| own.write_json(RESULT, &kept))?;
     if lab.search.is_some() {
-        _ = std::fs::remove_file(folder.join(SO_FAR));
+        [SO_FAR, ASKED].into_iter().for_each(|name| _ = std::fs::remove_file(folder.join(name)));
     }
     Ok(())
 }

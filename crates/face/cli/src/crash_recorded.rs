@@ -1,9 +1,11 @@
 //! `coreplane crash` on a recorded program: its files, what a check sees of them, and both ways of cutting its power.
 
 use crate::args::CrashArgs;
+use crate::crash_asked::Asked;
 use crate::crash_beside::{self, Beside};
 use crate::crash_check::External;
 use crate::crash_files::{Left, Place, Said};
+use crate::crash_found::Found;
 use crate::crash_lab::{Lab, of_the_machine};
 use crate::crash_names::{Link, Names};
 use crate::crash_refused as refused;
@@ -174,6 +176,9 @@ fn search(
     external: &External,
 ) -> Result<Lab, Failure> {
     let mut keeper = Keeper::new(args, model)?;
+    let asked = Asked::new(&keeper);
+    // The search is made again, with what checks said before.
+    keeper.before = Found::default();
     let budget = Budget::new(args.minimise_seconds)?;
     let mut notes = Vec::new();
     let (result, seconds) = output::timed(|| {
@@ -193,13 +198,12 @@ fn search(
                 keeper.images(found);
             };
             let check = |image: &Candidate<'_>| {
-                let left = recorded.left(image);
-                budget.spend(|| external.outcome(&left))
+                budget.spend(|| asked.outcome(image, || external.outcome(&recorded.left(image))))
             };
-            let bounds = crash_options::bounds(args, keeper.before.points);
+            let bounds = crash_options::bounds(args, 0);
             let go_on = || budget.goes_on();
             let found = crash::search_whole(log, model, bounds, &check, &go_on, &mut step);
-            (keeper.before.with(&found), found.reads)
+            (Found::default().with(&found), found.reads)
         });
         Ok::<_, Failure>((timed, search))
     });

@@ -77,6 +77,11 @@ impl<'a> Keeper<'a> {
         Ok(keeper)
     }
 
+    /// What must be the same for a search to go on.
+    pub(crate) fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
     /// What was found on the machine before; nothing where the power is to fail at other instants now.
     pub(crate) fn on_the_machine(&self) -> SoFar {
         let same = self.args.at.is_none() && self.timed["cuts"] == cuts(self.args);

@@ -28,6 +28,7 @@ mod columns;
 mod compare;
 mod compared_machines;
 mod crash;
+mod crash_asked;
 mod crash_beside;
 mod crash_check;
 mod crash_files;

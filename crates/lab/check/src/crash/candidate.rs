@@ -7,6 +7,7 @@ use super::pages::{PageBytes, Pages};
 use super::unit::{METADATA, Unit};
 use protocol::{Line, PAGE_BYTES, line_of};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 /// What a check says of an image.
@@ -47,6 +48,7 @@ pub struct Candidate<'a> {
     marks: &'a BTreeMap<u16, u64>,
     last_mark: Option<u64>,
     point: usize,
+    choice: u64,
     /// Pages that are not as what is persisted has them.
     changed: Pages,
     files: Vec<FileState>,
@@ -71,12 +73,15 @@ impl<'a> Candidate<'a> {
                 }
             }
         }
+        let mut hash = DefaultHasher::new();
+        choice.hash(&mut hash);
         Candidate {
             persisted: &tracker.persisted,
             ended: &tracker.ended,
             marks: tracker.marks(),
             last_mark: tracker.last_mark(),
             point: tracker.at(),
+            choice: hash.finish(),
             changed,
             files: tracker.files(there),
         }
@@ -107,6 +112,11 @@ impl<'a> Candidate<'a> {
     /// Events of the log that had happened.
     pub fn point(&self) -> usize {
         self.point
+    }
+
+    /// A sum of what it was made of: a search that is made again comes to images of the same point and sum.
+    pub fn choice(&self) -> u64 {
+        self.choice
     }
 
     /// Operations that each thread had ended.
