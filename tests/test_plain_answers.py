@@ -287,6 +287,11 @@ def test_one_of_the_family_is_there_once_where_it_comes_first(cli: Cli) -> None:
         command = cli.json("compare", "queue", "--on", ",".join(on), "--set", "workload.operations=10")["machines"]
         named = list(done.table["machine"])
         assert named[:2] == first and named == [row["machine"] for row in command] and len(set(named)) == len(named)
+    changed = cp.Machine("intel", {"memory.pm.read_ns": 300}, label="slow")
+    done = cp.compare(cp.Workload("queue", operations=10), on=["eadr", changed, "family"])
+    assert list(done.table["machine"])[:3] == ["eadr", "slow", "intel"]
+    with pytest.raises(cp.ConfigError, match="family is there twice; give each machine once"):
+        cp.compare("queue", on=["family", "family"])
 
 
 @pytest.mark.parametrize(

@@ -416,25 +416,21 @@ def _several(on: AMachine | Sequence[AMachine]) -> list[AMachine]:
     if isinstance(on, str) and "," in on and not Path(on).exists():
         raise _core.ConfigError(f"on {on}: give a list of machines: on={[name.strip() for name in on.split(',')]}")
     # A name is a sequence too, of letters.
-    accept(isinstance(on, Machine | str | os.PathLike | Iterable), f"on is a machine or a list of machines, not {on!r}")
+    accept(isinstance(on, Machine | str | os.PathLike | Iterable) and not isinstance(on, bytes), f"on is a machine or a list of machines, not {on!r}")
     listed = [on] if isinstance(on, Machine | str | os.PathLike) else list(on)
     if "family" not in listed:
         return listed
-    # One of the family that is listed by itself, too, is there once, where it comes first.
-    place = listed.index("family")
-    before, after = listed[:place], listed[place + 1 :]
-    if "family" in after:
-        raise _core.ConfigError("on: family is there twice; give each machine once")
-    own = {_unchanged(machine) for machine in before}
-    family: list[AMachine] = [name for name in _core.listing("family") if name not in own]
-    return [*before, *family, *(machine for machine in after if _unchanged(machine) not in family)]
+    # What is no machine of the project as it comes stands there by its number, which is no name of a machine.
+    named = [_unchanged(machine) or f"#{number}" for number, machine in enumerate(listed)]
+    given = dict(zip(named, listed, strict=True))
+    return [given.get(name, name) for name in _core.compared(named)]
 
 
-def _unchanged(machine: AMachine) -> str | None:
+def _unchanged(machine: object) -> str | None:
     """The name of a machine that is as it comes; none of one that was changed or renamed."""
-    if not isinstance(machine, Machine):
-        return os.fspath(machine)
-    return machine.source if machine.name == machine.source and not machine.changes else None
+    if isinstance(machine, Machine):
+        return machine.source if machine.name == machine.source and not machine.changes else None
+    return os.fspath(machine) if isinstance(machine, str | os.PathLike) else None
 
 
 def _index(given: list[Machine], machines: list[Machine], baseline: AMachine | None) -> int:

@@ -14,8 +14,8 @@ use crate::record_route::Asked;
 use crate::show::Named;
 use crate::spread::Spreads;
 use crate::{
-    Failure, accounts, bands, compare, crash, curve, diff, explore, holdup, litmus, output, record,
-    record_hosts, reproduce, run, shared_command, show, sweep,
+    Failure, accounts, bands, compare, compared_machines, crash, curve, diff, explore, holdup, litmus,
+    output, record, record_hosts, reproduce, run, shared_command, show, sweep,
 };
 use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
@@ -177,6 +177,14 @@ pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, O
     let (report, host_seconds) = runs.report();
     json["host_seconds"] = host_seconds.into();
     Ok((json, report.timeline.as_ref().map(|t| t.to_perfetto())))
+}
+
+/// The names of machines that are to be compared, as they were asked for: the family's among them where that word was.
+///
+/// # Errors
+/// When a name is empty, or there twice.
+pub fn compared(on: &[String]) -> Result<Vec<String>, Failure> {
+    compared_machines::asked(on)
 }
 
 /// Simulates `workload` on each machine; speedups are against the one at `base`.
@@ -523,14 +531,13 @@ pub fn sweep(
     })
 }
 
-/// What there is of a kind: what `coreplane show` has a word for, a `family`, an `overview` of what can be shown and the `workload
+/// What there is of a kind: what `coreplane show` has a word for, an `overview` of what can be shown and the `workload
 /// schema`.
 ///
 /// # Errors
 /// When there is nothing of that name.
 pub fn list(what: &str) -> Result<Value, Failure> {
     Ok(match what {
-        "family" => machine::family().into(),
         "overview" => {
             let rows = show::overview_rows()?;
             rows.iter().map(|[show, what]| json!({"show": show, "what": what})).collect()

@@ -120,6 +120,14 @@ fn compare<'py>(
     to_python(py, &json)
 }
 
+/// The names of machines that are to be compared: the family's among them where that word is.
+///
+/// (on: list[str]) -> list[str]
+#[pyfunction]
+fn compared(on: Vec<String>) -> PyResult<Vec<String>> {
+    calls::compared(&on).map_err(raised)
+}
+
 /// Cuts the power, recovers, checks.
 ///
 /// (machine: Machine, workload: Workload, seed: int, *, at: str | None, every: int | None, all: bool, check: str | None, file: str | None, after: int | None, from_start: bool, beside: str | None, accept_unseen: bool, model: str | None, points: int, images: int, time_limit: float, minimise_seconds: float, replay: str | None, out: str | None, resume: bool) -> dict[str, Any]
@@ -345,6 +353,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Workload>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(compared, module)?)?;
     module.add_function(wrap_pyfunction!(crash, module)?)?;
     module.add_function(wrap_pyfunction!(curve, module)?)?;
     module.add_function(wrap_pyfunction!(diff, module)?)?;
