@@ -49,20 +49,35 @@ fn recovery(w: &WorkloadDescription) -> impl FnMut(&mut dyn Persistent, &[u64]) 
 }
 
 fn search(w: &WorkloadDescription, model: Persistency) -> (Log, Search) {
+    search_within(BOUNDS, w, model)
+}
+
+fn search_within(bounds: Bounds, w: &WorkloadDescription, model: Persistency) -> (Log, Search) {
     let log = crash::of_program(w, 1).unwrap();
-    let found = crash::search(&log, model, BOUNDS, &mut recovery(w), &mut |_| {});
+    let found = crash::search(&log, model, bounds, &mut recovery(w), &mut |_| {});
     (log, found)
 }
 
+/// A third of the points, spread as all of them are, which are tried by night.
 #[test]
 fn correct_programs_are_clean_under_every_model() {
+    correct_programs_are_clean(Bounds { points: 100, ..BOUNDS });
+}
+
+#[test]
+#[ignore = "takes long: run by night"]
+fn correct_programs_are_clean_at_many_points() {
+    correct_programs_are_clean(BOUNDS);
+}
+
+fn correct_programs_are_clean(bounds: Bounds) {
     structures().into_par_iter().for_each(|name| {
         for (model_name, model) in Persistency::ALL {
             if RELY_ON_A_LINE.contains(&(name, model)) {
                 continue;
             }
             let w = workload(name, &[("workload.operations", "60")]);
-            let (_, found) = search(&w, model);
+            let (_, found) = search_within(bounds, &w, model);
             assert!(found.failures.is_empty(), "{name} under {model_name}: {:?}", found.failures);
             assert!(
                 found.points > 50 && found.images >= found.points,
