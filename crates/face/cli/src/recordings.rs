@@ -127,7 +127,7 @@ pub(crate) fn is_abandoned(path: &Path, process: u32) -> bool {
 }
 
 /// Removes what processes that were killed left half made in a folder.
-fn remove_abandoned(folder: &Path) {
+pub(crate) fn remove_abandoned(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -1,9 +1,11 @@
 //! A command's result in the folder that was asked for: what an earlier result has there that this one has not goes, so that
 //! the two are never taken for one.
 
-use crate::{Failure, output};
+use crate::whole::{self, Ready};
+use crate::{Failure, recordings};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What a command puts into a folder.
@@ -48,12 +50,17 @@ const REPORT: &str = "report.html";
 pub(crate) struct Own<'a> {
     folder: &'a Path,
     names: BTreeSet<String>,
+    /// What is whole, under other names.
+    ready: Vec<Ready>,
 }
 
 impl Own<'_> {
     /// Writes a file.
     pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        output::write(self.folder, name, bytes)?;
+        let path = self.folder.join(name);
+        let fail = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
+        let ((), ready) = whole::ready(&path, |mut file| file.write_all(bytes).map_err(fail))?;
+        self.ready.extend(ready);
         self.names.insert(name.into());
         Ok(())
     }
@@ -63,22 +70,24 @@ impl Own<'_> {
         self.write(name, format!("{value:#}\n").as_bytes())
     }
 
-    /// The path of a file that is written otherwise.
+    /// The path of a file that is written otherwise, after the others.
     pub(crate) fn place(&mut self, name: &str) -> PathBuf {
         self.names.insert(name.into());
         self.folder.join(name)
     }
 }
 
-/// Puts a result into a folder. What is left of an earlier one goes when all of it is there; pages and figures are drawn
-/// afterwards.
+/// Puts a result into a folder. Its files get their names when all of them are written, so that an earlier result is whole where there
+/// is no room for this one; what is left of that goes then. Pages and figures are drawn afterwards.
 pub(crate) fn put(
     folder: &Path,
     write: impl FnOnce(&mut Own<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    recordings::remove_abandoned(folder);
     let earlier = earlier(folder);
-    let mut own = Own { folder, names: BTreeSet::new() };
+    let mut own = Own { folder, names: BTreeSet::new(), ready: Vec::new() };
     write(&mut own)?;
+    own.ready.drain(..).try_for_each(Ready::put)?;
     for name in earlier.difference(&own.names) {
         _ = std::fs::remove_file(folder.join(name));
         if let Some((inner, _)) = name.split_once('/') {
@@ -150,6 +159,7 @@ fn is_figure(name: &str, figures: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut all: Vec<String> = std::fs::read_dir(folder)
@@ -162,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_earlier_result_goes_and_what_is_a_users_stays() {
-        let temporary = crate::whole::beside(&std::env::temp_dir().join("mixed"), "results");
+        let temporary = whole::beside(&std::env::temp_dir().join("mixed"), "results");
         let folder = temporary.path();
         let empty = |name: &str| output::write(folder, name, b"").unwrap();
         [
@@ -203,7 +213,7 @@ mod tests {
 
     #[test]
     fn figures_of_several_machines_go_with_their_folders() {
-        let temporary = crate::whole::beside(&std::env::temp_dir().join("pairs"), "results");
+        let temporary = whole::beside(&std::env::temp_dir().join("pairs"), "results");
         let folder = temporary.path();
         let pairs = ["01.intel", "02.eadr", "..", "a/b"].map(|name| serde_json::json!({"figures": name}));
         let said = serde_json::json!({"provenance": {}, "pairs": pairs});
@@ -223,5 +233,42 @@ mod tests {
         assert_eq!(names(folder), ["02.eadr", "a", "c", "diff.json"]);
         assert_eq!(names(&folder.join("02.eadr")), ["mine.txt"]);
         assert_eq!(names(&folder.join("a/b")), ["time.svg"]);
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_written_leaves_the_earlier_one_whole() {
+        let temporary = whole::beside(&std::env::temp_dir().join("halves"), "results");
+        let folder = temporary.path();
+        let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+        let written = |own: &mut Own<'_>, of: &str| {
+            own.write("results.parquet", of.as_bytes())?;
+            own.write_json("compare.json", &serde_json::json!({"provenance": {}, "of": of}))
+        };
+        put(folder, |own| written(own, "old")).unwrap();
+        output::write(folder, REPORT, b"").unwrap();
+        output::write(folder, "speedup.svg", b"").unwrap();
+        // The last file of the new one can be made nowhere.
+        let failed = put(folder, |own| {
+            written(own, "new")?;
+            own.write("compare.json/below", b"")
+        });
+        assert!(failed.is_err());
+        assert_eq!(names(folder), ["compare.json", REPORT, "results.parquet", "speedup.svg"]);
+        assert_eq!(read("results.parquet"), b"old");
+        assert!(String::from_utf8(read("compare.json")).unwrap().contains("old"));
+        put(folder, |own| written(own, "new")).unwrap();
+        assert_eq!(names(folder), ["compare.json", "results.parquet"]);
+        assert_eq!(read("results.parquet"), b"new");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_half_made_goes_with_the_next_result() {
+        let temporary = whole::beside(&std::env::temp_dir().join("left"), "results");
+        let folder = temporary.path();
+        let nobody = ".run.json.4194305.partial"; // Beyond the most processes that Linux numbers.
+        let lives = format!(".run.json.{}.partial", std::os::unix::process::parent_id());
+        [nobody, &lives].iter().for_each(|name| output::write(folder, name, b"half").unwrap());
+        put(folder, |own| own.write_json("run.json", &serde_json::json!({"provenance": {}}))).unwrap();
+        assert_eq!(names(folder), [&lives, "run.json"]);
     }
 }

@@ -61,19 +61,48 @@ pub(crate) fn beside(path: &Path, kind: &str) -> Temporary {
     }
 }
 
-/// Makes a file, or writes to what is no file.
-pub(crate) fn put<T>(path: &Path, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
+/// A file that is whole, and has another name as yet. Who drops it removes it.
+pub(crate) struct Ready {
+    partial: Temporary,
+    named: PathBuf,
+    /// Says that its maker lives.
+    _lock: File,
+}
+
+impl Ready {
+    /// Gives it its name.
+    pub(crate) fn put(self) -> Result<(), Failure> {
+        let fail = |e: io::Error| Failure::BadInput(format!("{}: {e}", self.named.display()));
+        std::fs::rename(self.partial.path(), &self.named).map_err(fail)
+    }
+}
+
+/// Makes a file under another name; what is no file is written to at once.
+pub(crate) fn ready<T>(
+    path: &Path,
+    write: impl FnOnce(&File) -> Result<T, Failure>,
+) -> Result<(T, Option<Ready>), Failure> {
     let fail = |e: io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
     std::fs::create_dir_all(folder_of(path)).map_err(fail)?;
     let Place::File(named) = Place::of(path).map_err(fail)? else {
-        return write(&OpenOptions::new().append(true).open(path).map_err(fail)?);
+        let said = write(&OpenOptions::new().append(true).open(path).map_err(fail)?)?;
+        return Ok((said, None));
     };
+    if named.is_dir() {
+        return Err(fail(Errno::EISDIR.into()));
+    }
     let partial = hidden(&named, "partial");
     let file = File::create(partial.path()).map_err(fail)?;
     // Where there are no locks, the process's number must do.
     _ = file.try_lock();
     let said = write(&file)?;
-    std::fs::rename(partial.path(), named).map_err(fail)?;
+    Ok((said, Some(Ready { partial, named, _lock: file })))
+}
+
+/// Makes a file, or writes to what is no file.
+pub(crate) fn put<T>(path: &Path, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
+    let (said, ready) = ready(path, write)?;
+    ready.map_or(Ok(()), Ready::put)?;
     Ok(said)
 }
 
