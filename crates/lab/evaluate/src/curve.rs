@@ -7,7 +7,7 @@
 
 mod asked;
 
-use crate::bands::study::{Fnv, described};
+use crate::bands::study::{self, Fnv, described};
 use crate::runs::{Kept, in_parallel, quiet};
 use machine::{ConfigError, Description, Report, RunError, WorkloadDescription};
 use protocol::PAGE_BYTES;
@@ -141,7 +141,7 @@ fn kept_or(
         return Ok(point);
     }
     let point = run()?;
-    keep.write(&name, &format!("{:#}\n", point.to_json())).map_err(RunError::Violation)?;
+    study::kept(keep, &name, &format!("{:#}\n", point.to_json()))?;
     Ok(point)
 }
 

@@ -1,6 +1,6 @@
 //! The runs of an evaluation: declared first, then done on all cores, each on one.
 
-use crate::bands::study::{Fnv, Keep, described};
+use crate::bands::study::{self, Fnv, Keep, described};
 use crate::counted::Counted;
 use machine::{
     ConfigError, Description, Report, RunError, RunOptions, Series, WorkloadDescription, run, statistic,
@@ -71,7 +71,7 @@ impl Job {
     fn done_and_kept(&self, seed: u64, keep: &dyn Keep, name: &str) -> Result<Done, RunError> {
         let done = self.done(seed)?;
         if done.series.is_none() && done.lines_per_page.is_none() {
-            keep.write(name, &format!("{:#}\n", json!(done.stats))).map_err(RunError::Violation)?;
+            study::kept(keep, name, &format!("{:#}\n", json!(done.stats)))?;
         }
         Ok(done)
     }

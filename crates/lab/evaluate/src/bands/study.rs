@@ -3,7 +3,7 @@
 use super::design::Point;
 use super::space::Space;
 use crate::counted::Counted;
-use machine::{Description, RunError, RunOptions, WorkloadDescription, run};
+use machine::{ConfigError, Description, RunError, RunOptions, WorkloadDescription, run};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,11 @@ pub trait Keep: Sync {
     /// # Errors
     /// When that cannot be done.
     fn write(&self, name: &str, text: &str) -> Result<(), String>;
+}
+
+/// Keeps something. Where that cannot be done no machine has broken a promise.
+pub(crate) fn kept(keep: &dyn Keep, name: &str, text: &str) -> Result<(), RunError> {
+    keep.write(name, text).map_err(|why| ConfigError(why).into())
 }
 
 /// A machine and its program, and which of its statistics are wanted.
@@ -144,7 +149,7 @@ impl<'a> Study<'a> {
             for point in &users[*place] {
                 if left[*point].fetch_sub(1, Ordering::SeqCst) == 1 {
                     let text = self.text(*point, &done);
-                    keep.write(&self.names[*point], &text).map_err(RunError::Violation)?;
+                    kept(keep, &self.names[*point], &text)?;
                 }
             }
             Ok::<(), RunError>(())
@@ -326,6 +331,6 @@ mod tests {
         let open = Space::of(jobs.iter().map(|j| (&j.machine, &j.workload)), &BTreeSet::new());
         let points = design(open.dimensions.len(), 3, 1);
         let ended = Study::new(&jobs, &open, &points, "b").run(&full, |_| {}, || {});
-        assert_eq!(ended, Err(RunError::Violation("full".into())));
+        assert_eq!(ended, Err(ConfigError("full".into()).into()));
     }
 }
