@@ -6,7 +6,7 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -124,6 +124,13 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, u8> {
     })
 }
 
+/// A file that grows beyond what it may (`ulimit -f`) ends no command: who writes it is told. Programs that are started have what is usual,
+/// since a handler, unlike what is ignored, does not go over to them; where this is a Python module, the interpreter ignores the signal.
+pub(crate) fn outlives_limits_of_files() {
+    // Without it the command ends as any program does.
+    _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
 /// Prints the line, once, and gives the exit code.
 fn said() -> u8 {
     static SAID: Once = Once::new();
@@ -235,4 +242,18 @@ fn stop(child: &mut Child) {
     }
     _ = child.kill();
     _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_may_not_grow_ends_no_command_and_programs_that_are_started_have_what_is_usual() {
+        outlives_limits_of_files();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        assert_eq!(u64::from_str_radix(caught.trim(), 16).unwrap() >> (SIGXFSZ - 1) & 1, 1);
+        assert_eq!(ignored() >> (SIGXFSZ - 1) & 1, 0);
+    }
 }

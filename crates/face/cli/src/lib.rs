@@ -113,6 +113,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 /// was checked does not hold, 2 for bad usage or bad input, 128 and the signal's number when it was interrupted.
 pub fn main_from(args: &[String]) -> u8 {
     end_quietly_when_nobody_reads();
+    interrupt::outlives_limits_of_files();
     output::given(args);
     keep_measured_times();
     let cli = match hints::read(args).map_err(|e| hints::with_hint(args, e)) {

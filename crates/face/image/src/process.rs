@@ -107,8 +107,8 @@ fn be_child(
     work: impl FnOnce() -> Vec<u8>,
 ) -> ! {
     kernel::ends_with(parent);
-    // Signals are the parent's business, which ends this process when it is to stop.
-    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].into_iter().for_each(kernel::ignore);
+    // Signals are the parent's business, which ends this process when it is to stop. What writes a file is told that it may not grow.
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ].into_iter().for_each(kernel::ignore);
     let (page, number, folder) = (channel.lasting(), channel.number(), folder.as_raw_fd());
     if let Some(image) = image {
         restore::restore(image, number, folder, page);

@@ -107,10 +107,6 @@ impl Working {
                 self.due.set(None);
                 self.page.trouble.store(why as u64, Relaxed);
             }
-            (false, _) if libc::WTERMSIG(status) == libc::SIGXFSZ => {
-                self.due.set(None);
-                self.page.trouble.store(libc::EFBIG as u64, Relaxed);
-            }
             // The kernel ended it, where memory was short.
             (false, _) => self.due.set(Some(now + 4 * self.every().max(took * SHARE))),
         }
