@@ -42,3 +42,12 @@ def test_what_python_prints_and_cannot_is_told_in_one_line(cli: Cli) -> None:
         done = subprocess.run([sys.executable, "-c", code], cwd=cli.folder, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == "coreplane: standard output cannot be written: No space left on device (os error 28)\n"
+
+
+def test_where_the_host_has_no_memory_one_line_says_so(cli: Cli) -> None:
+    room = partial(resource.setrlimit, resource.RLIMIT_AS, (1 << 31, 1 << 31))
+    for command in (("run", "intel", "queue", "--out", "r"), ("crash", "intel", "queue")):
+        done = cli.run(*command, "--set", "llc.size_bytes=4294967296", preexec_fn=room)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr == "coreplane: the host has no memory for it (or `ulimit -v` allows no more); give a smaller workload or machine\n"
+    assert not (cli.folder / "r/run.json").exists()

@@ -7,9 +7,11 @@
 
 use nix::sys::mman::{MRemapFlags, MapFlags, MmapAdvise, ProtFlags, madvise, mmap_anonymous, mremap, munmap};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// Gives back to the kernel what was freed, as far as the system's allocator keeps it. Does nothing where that is not glibc's.
 pub fn trim() {
@@ -17,6 +19,44 @@ pub fn trim() {
     // SAFETY: it touches nothing that anybody has.
     unsafe {
         nix::libc::malloc_trim(0);
+    }
+}
+
+/// Ends the process where there is no memory.
+static ENDS: OnceLock<fn() -> !> = OnceLock::new();
+
+thread_local! {
+    /// Whether what is asked for may be refused.
+    static TRIES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From here on `end` is called where the host has no memory for what is asked for, instead of Rust's own words and SIGABRT. It
+/// may ask for memory itself, which is refused then as ever.
+pub fn without_memory(end: fn() -> !) {
+    _ = ENDS.set(end);
+}
+
+/// Does `work` that asks whether there is memory (`try_reserve`), and copes where there is none.
+pub fn tries<T>(work: impl FnOnce() -> T) -> T {
+    let before = TRIES.replace(true);
+    let done = work();
+    TRIES.set(before);
+    done
+}
+
+/// What is given; where that is nothing, whoever ends the process does.
+fn given(at: *mut u8) -> *mut u8 {
+    if at.is_null() {
+        refused();
+    }
+    at
+}
+
+#[cold]
+fn refused() {
+    let Some(end) = ENDS.get() else { return };
+    if !TRIES.replace(true) {
+        end();
     }
 }
 
@@ -90,10 +130,10 @@ fn or_null(pages: Option<NonNull<c_void>>) -> *mut u8 {
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(layout) {
-            return or_null(whole_pages(layout.size()).and_then(map));
+            return given(or_null(whole_pages(layout.size()).and_then(map)));
         }
         // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
+        given(unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -102,7 +142,7 @@ unsafe impl GlobalAlloc for LargePages {
             return unsafe { self.alloc(layout) };
         }
         // SAFETY: the caller's.
-        unsafe { System.alloc_zeroed(layout) }
+        given(unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -119,17 +159,17 @@ unsafe impl GlobalAlloc for LargePages {
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (is_large(layout), is_large(wanted)) {
             // SAFETY: the caller's.
-            (false, false) => unsafe { System.realloc(at, layout, size) },
+            (false, false) => given(unsafe { System.realloc(at, layout, size) }),
             (true, true) => {
                 let pages = (NonNull::new(at.cast()), whole_pages(layout.size()), whole_pages(size));
-                let (Some(from), Some(old), Some(new)) = pages else { return std::ptr::null_mut() };
+                let (Some(from), Some(old), Some(new)) = pages else { return given(std::ptr::null_mut()) };
                 if new <= old {
                     // SAFETY: whole pages behind those that stay.
                     unsafe { unmap(from.byte_add(new), old - new) };
                     return at;
                 }
                 // SAFETY: it came from `map`; the caller forgets it when it is given another.
-                or_null(unsafe { grow(from, old, new) })
+                given(or_null(unsafe { grow(from, old, new) }))
             }
             // SAFETY: two that do not overlap, each of at least so many bytes; the old one is forgotten.
             _ => unsafe {

@@ -4,6 +4,7 @@
 use crate::Failure;
 use crate::bands::{Make, Wanted, make_here};
 use crate::kept::KeptRuns;
+use crate::no_memory;
 use crate::output;
 use crate::progress::Progress;
 use crate::quantity;
@@ -120,12 +121,19 @@ impl<'a> Apart<'a> {
                 heard(&bytes, wanted).map(|heard| heard.map(|report| (report, host)))
             }
             Ok(Ended::Panicked) => std::panic::resume_unwind(Box::new("a run has panicked, and said so")),
+            Ok(Ended::Code(code)) if code == i32::from(no_memory::CODE) => {
+                Some(Err(odd(wanted, no_memory::TEXT)))
+            }
             // What went wrong has to do with the image, or with this host.
             Ok(Ended::Signal(number)) if before.is_some() && FAULTS.contains(&number) => None,
             Ok(Ended::Code(_)) if before.is_some() => None,
             // Who ends it so does not mean the image.
-            Ok(Ended::Signal(number)) => Some(Err(odd(wanted, &format!("was ended by signal {number}")))),
-            Ok(Ended::Code(code)) => Some(Err(odd(wanted, &format!("ended with code {code}")))),
+            Ok(Ended::Signal(number)) => {
+                Some(Err(odd(wanted, &format!("its process was ended by signal {number}; {AGAIN}"))))
+            }
+            Ok(Ended::Code(code)) => {
+                Some(Err(odd(wanted, &format!("its process ended with code {code}; {AGAIN}"))))
+            }
             Ok(Ended::NotRestored) => None,
             // There was no room for a process.
             Err(_) => Some(make_here(wanted, options)),
@@ -136,11 +144,11 @@ impl<'a> Apart<'a> {
 /// Signals that a process brings upon itself: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and SIGSYS.
 const FAULTS: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];
 
+const AGAIN: &str = "the same command goes on";
+
 fn odd(wanted: &Wanted<'_>, how: &str) -> RunError {
     let (machine, workload) = (&wanted.description.name, &wanted.workload.name);
-    RunError::Config(ConfigError(format!(
-        "{workload} on {machine}: its process {how}; the same command goes on"
-    )))
+    RunError::Config(ConfigError(format!("{workload} on {machine}: {how}")))
 }
 
 impl Make for Apart<'_> {

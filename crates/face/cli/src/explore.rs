@@ -147,7 +147,7 @@ fn visit(args: &ExploreArgs, harness: &Harness, given: &Given, mutant: Option<&s
     }
     let states = args.states.unwrap_or(STATES);
     let bar = progress::search(&args.common, states, "states");
-    let (outcome, seconds) = output::timed(|| harness.explore(given, mutant, states));
+    let (outcome, seconds) = output::timed(|| host::tries(|| harness.explore(given, mutant, states)));
     drop(bar);
     let outcome = outcome.map_err(Failure::BadInput)?;
     keep(args, harness, given, json(&args.protocol, args.mutant.as_deref(), &outcome, seconds))?;

@@ -183,6 +183,15 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// Removes what is temporary before the process ends, wherever it is; gives what is to be said of what is kept.
+pub(crate) fn cleared() -> Option<String> {
+    // The thread itself may have it.
+    let mut left = LEFT.try_lock().ok()?;
+    left.closing = true;
+    left.temporary.iter().for_each(|path| remove(path));
+    left.kept.take().filter(|(at, _)| has_something(at)).map(|(_, text)| text)
+}
+
 /// Ends the process, whatever it does.
 fn end() -> ! {
     let temporary = {

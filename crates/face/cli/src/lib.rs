@@ -59,6 +59,7 @@ mod live;
 mod machine_files;
 mod manual;
 mod markdown;
+mod no_memory;
 mod output;
 mod progress;
 mod quantity;
@@ -114,6 +115,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 pub fn main_from(args: &[String]) -> u8 {
     end_quietly_when_nobody_reads();
     interrupt::outlives_limits_of_files();
+    no_memory::is_told();
     output::given(args);
     keep_measured_times();
     let cli = match hints::read(args).map_err(|e| hints::with_hint(args, e)) {
