@@ -22,6 +22,12 @@ def as_by_hand() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Builds the recorder once, which takes a while and says so, before tests side by side ask for it."""
+    if COREPLANE.exists() and not hasattr(session.config, "workerinput"):
+        subprocess.run([COREPLANE, "cc", "--version"], capture_output=True)
+
+
 class Cli:
     """The command line in a folder of its own."""
 

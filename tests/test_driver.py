@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -228,3 +229,36 @@ def test_without_arguments_the_compiler_says_what_is_missing(cli: Cli) -> None:
     own, ours = subprocess.run("cc", capture_output=True, text=True), cli.run("cc")
     assert (ours.returncode, ours.stdout) == (own.returncode, own.stdout) == (1, "")
     assert own.stderr.strip() in ours.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(cli: Cli) -> None:
+    (cli.folder / "a.c").write_text("int main(void) { return 0; }\n")
+    cli("cc", "a.c", "-o", "a")
+    why = r"No such file or directory \(os error 2\)"
+    said = cli.run("cc", "a.c", "-o", "a", env=os.environ | {"XDG_CACHE_HOME": "/proc/none"})
+    text = rf"coreplane: /proc/none/coreplane/\w{{16}}\.\d+: {why}; the recorder is built there: name a folder that can be written to in XDG_CACHE_HOME\n"
+    assert said.returncode == 2 and re.fullmatch(text, said.stderr), said.stderr
+    said = cli.run("cc", "a.c", "-o", "a", env=os.environ | {"TMPDIR": "/proc"})
+    text = rf"coreplane: /proc/coreplane-cc-\d+: {why}; objects are made there: name a folder that can be written to in TMPDIR\n"
+    assert said.returncode == 2 and re.fullmatch(text, said.stderr), said.stderr
+
+
+def test_building_the_recorder_is_told_and_what_a_killed_build_left_goes(cli: Cli) -> None:
+    # It says what it is, and which signals it ignores, and compiles nothing.
+    compiler = cli.folder / "compiler"
+    compiler.write_text("#!/bin/sh\ncase $1 in\n--version) echo 'cc (own) 12.1';;\n-print*) echo /usr/bin/as;;\n*) grep SigIgn /proc/$$/status >signals; exit 1;;\nesac\n")
+    compiler.chmod(0o755)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    cache = cli.folder / "cache/coreplane"
+    left = {what: cache / f"{'a1' * 8}.{process}" for what, process in {"dead": dead.pid, "living": os.getpid()}.items()}
+    for folder in [*left.values(), cache / "measured"]:
+        (folder / "below").mkdir(parents=True)
+    done = cli.run("cc", "a.c", env=os.environ | {"XDG_CACHE_HOME": cli.folder / "cache", "COREPLANE_CC": str(compiler)})
+    told, failed = done.stderr.splitlines()
+    assert done.returncode == 2 and re.fullmatch(rf"coreplane: building the recorder, once, in {cache}/\w{{16}}", told), done.stderr
+    assert failed.startswith(f"coreplane: {compiler} failed")
+    assert sorted(cache.iterdir()) == sorted([left["living"], cache / "measured"]), "its own goes too"
+    # A program that is started ends where a file may not grow, although the command does not.
+    ignored = int((cli.folder / "signals").read_text().split()[1], 16)
+    assert not ignored >> signal.SIGXFSZ - 1 & 1

@@ -157,7 +157,8 @@ impl Tools {
     fn compile_and_link(&self, a: &Arguments, temporary: &Path) -> Result<ExitStatus, Failure> {
         let mut linked = a.link.clone();
         for (index, source) in a.sources.iter().enumerate() {
-            std::fs::create_dir_all(temporary)?;
+            let elsewhere = "objects are made there: name a folder that can be written to in TMPDIR";
+            std::fs::create_dir_all(temporary).map_err(|e| unwritten(temporary, &e, elsewhere))?;
             let object = temporary.join(format!("{index}.o")).display().to_string();
             let mut flags = self.instrument(a);
             flags.extend(a.compile.iter().cloned());
@@ -231,6 +232,11 @@ impl Tools {
         let mut child = command.spawn().map_err(failed)?;
         interrupt::wait(&mut child).map_err(failed)
     }
+}
+
+/// Why a folder, or what is in it, cannot be written, and what to do.
+fn unwritten(path: &Path, why: &std::io::Error, what_to_do: &str) -> Failure {
+    Failure::BadInput(format!("{}: {why}; {what_to_do}", path.display()))
 }
 
 fn output(command: &mut Command) -> Result<String, Failure> {

@@ -1,7 +1,11 @@
 //! The recorder's C parts, compiled once on the user's machine and kept.
 
-use super::{LIBRARY_WRITERS, WRAPPED, command, env, output};
+use super::{LIBRARY_WRITERS, WRAPPED, command, env, output, unwritten};
 use crate::Failure;
+use crate::interrupt::Temporary;
+use crate::lines::remark;
+use crate::recordings::is_abandoned;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// What is compiled on the user's machine, by path; `runtime.c` is one unit of the files before it. Programs see the
@@ -49,16 +53,48 @@ impl Cache {
     }
 }
 
+/// What to do where the cache cannot be written to.
+const ELSEWHERE: &str = "the recorder is built there: name a folder that can be written to in XDG_CACHE_HOME";
+
+/// Makes a folder of the cache, or a file in one.
+fn put(path: &Path, text: Option<&str>) -> Result<(), Failure> {
+    let folder = if text.is_some() { path.parent().unwrap_or(path) } else { path };
+    let made = std::fs::create_dir_all(folder);
+    made.and_then(|()| text.map_or(Ok(()), |text| std::fs::write(path, text)))
+        .map_err(|e| unwritten(path, &e, ELSEWHERE))
+}
+
+/// The process that builds or built in a folder of that name, beside the one that is to be.
+fn builder(name: &str) -> Option<u32> {
+    let (hash, process) = name.split_once('.')?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    process.parse().ok().filter(|_| is_hash)
+}
+
+/// Removes what processes that were killed have built in part.
+fn remove_abandoned(cache: &Path) {
+    for entry in std::fs::read_dir(cache).into_iter().flatten().flatten() {
+        let process = builder(&entry.file_name().to_string_lossy());
+        if process.is_some_and(|process| is_abandoned(&entry.path(), process)) {
+            _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn build(folder: &Path) -> Result<(), Failure> {
-    let fresh = folder.with_extension(format!("{}", std::process::id()));
-    std::fs::create_dir_all(&fresh)?;
+    remove_abandoned(folder.parent().unwrap_or(folder));
+    let temporary = Temporary::new(folder.with_extension(format!("{}", std::process::id())));
+    let fresh = temporary.path();
+    put(fresh, None)?;
+    // Says that its maker lives. Where there are no locks, the process's number must do.
+    let lock = File::open(fresh)?;
+    _ = lock.try_lock();
+    remark(&format!("building the recorder, once, in {}", folder.display()));
     let file = |name: &str| fresh.join(name);
     for (name, text) in SOURCES {
-        let path = file(name);
-        std::fs::create_dir_all(path.parent().unwrap_or(&fresh))?;
-        std::fs::write(path, text)?;
+        put(&file(name), Some(text))?;
     }
-    std::fs::create_dir_all(file("bin"))?;
+    put(&file("bin"), None)?;
     let cc = env("COREPLANE_CC").unwrap_or_else(|| "cc".into());
     let run = |args: &[String], from: &str, to: &str| {
         output(command(&cc).arg(file(from)).args(args).arg("-o").arg(file(to)))
@@ -83,16 +119,30 @@ fn build(folder: &Path) -> Result<(), Failure> {
     let own = |name: &str| ["__", "coreplane_"].iter().any(|start| name.starts_with(start));
     let instead: Vec<&str> = names.iter().copied().filter(|n| !own(n)).collect();
     let wraps = instead.iter().map(|n| format!("-Wl,--defsym=__wrap_{n}={n}")).collect::<Vec<_>>();
-    std::fs::write(file("aliases"), wraps.join("\n"))?;
-    std::fs::write(file("instead"), instead.join(" "))?;
-    std::fs::write(file("exported"), format!("{{\n__wrap_*;\n{};\n}};\n", names.join(";\n")))?;
+    put(&file("aliases"), Some(&wraps.join("\n")))?;
+    put(&file("instead"), Some(&instead.join(" ")))?;
+    put(&file("exported"), Some(&format!("{{\n__wrap_*;\n{};\n}};\n", names.join(";\n"))))?;
     // Without a name of its own, it is found by its path from every library that was linked with it.
     let library = [flags("-shared -pthread"), super::wraps(), wraps].concat();
     run(&library, "library-runtime.o", "libcoreplane-runtime.so")?;
-    std::fs::write(file("done"), "")?;
+    put(&file("done"), Some(""))?;
     // Another process may have been faster: its folder is as good.
-    if std::fs::rename(&fresh, folder).is_err() {
-        std::fs::remove_dir_all(&fresh)?;
+    match std::fs::rename(fresh, folder) {
+        Err(e) if !folder.join("done").exists() => Err(unwritten(folder, &e, ELSEWHERE)),
+        Ok(()) | Err(_) => Ok(()),
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::builder;
+
+    #[test]
+    fn only_what_is_built_in_part_is_a_leftover() {
+        assert_eq!(builder("030b1465417065a6.4711"), Some(4711));
+        for name in ["030b1465417065a6", "030b1465417065a6.x", "bands.4711", "x30b1465417065a6.1", "measured"]
+        {
+            assert_eq!(builder(name), None, "{name}");
+        }
+    }
 }
