@@ -160,6 +160,18 @@ def test_a_disk_without_any_room_is_said_before_the_program_runs(bad: Cli) -> No
     assert left(bad) == set()
 
 
+def test_an_output_that_the_program_has_as_its_own_file_stays(cli: Cli) -> None:
+    cli("cc", "-O1", "-pthread", PROGRAMS / "persist.c", "-o", "persist")
+    cli("record", "--quiet", "--out", "p.cpt", "--", "./persist", "y.cpt")
+    data = (cli.folder / "y.cpt").read_bytes()
+    done = cli.run("record", "--quiet", "--out", "y.cpt", "--", "./persist", "y.cpt")
+    assert done.returncode == 2
+    assert done.stderr == "coreplane: --out: y.cpt is a file of the program's, and stays; the recording is y.recorded.cpt (give --out another name)\n"
+    assert (cli.folder / "y.cpt").read_bytes() == data and not (cli.folder / "y.recording").exists()
+    kinds = [cli.json("trace", "info", name)["kinds"]["sfence"] for name in ("p.cpt", "y.recorded.cpt")]
+    assert kinds[0] == kinds[1]
+
+
 def test_a_killed_program_leaves_readable_blocks(cli: Cli) -> None:
     cli("cc", "-O2", "-pthread", ROOT / "examples/kv/kv.c", "-o", "kv")
     env = os.environ | {"COREPLANE_TRACE": str(cli.folder / "k.cpt")}

@@ -68,6 +68,7 @@ mod record;
 mod record_check;
 mod record_folders;
 mod record_hosts;
+mod record_own;
 mod record_places;
 mod record_processes;
 mod record_region;

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::args::Common;
 use crate::interrupt;
 use crate::record_folders::Begun;
+use crate::record_own::Output;
 use crate::record_route::Asked;
 use crate::{output, progress, record_places, recordings, trace_info, whole};
 use serde_json::{Value, json};
@@ -38,6 +39,7 @@ pub(crate) fn record_once(
     whole::can_be_made(out)?;
     prepare(folder.path())?;
     let begun = Begun::now(command);
+    let destination = Output::of(out);
     let (status, seconds) = output::timed(|| run(command, folder.path(), stdout));
     let status = status?;
     let shown = progress::busy(common, "reading the recordings");
@@ -62,8 +64,10 @@ pub(crate) fn record_once(
     joint.about.notes = notes;
     begun.note_folders(&mut joint.about);
     let trace = Recording::of_trace(joint).map_err(unfit)?;
-    recordings::save(&trace, out, format)?;
+    let place = destination.place(trace.about());
+    recordings::save(&trace, &place, format)?;
     drop(shown);
+    destination.is(&place)?;
     let remarks = trace.about().notes.clone();
     Ok(
         json!({"trace": out.display().to_string(), "host_seconds": seconds, "exit_code": status.code().unwrap_or(-1),
