@@ -167,3 +167,13 @@ def test_a_name_that_is_not_utf_8_is_refused(cli: Cli, command: tuple[str | byte
     done = subprocess.run([COREPLANE, *command], cwd=cli.folder, capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert re.fullmatch(r"coreplane: (trace:)?bad\\xff\.\w+: is not UTF-8, in which arguments are given\n", done.stderr), done.stderr
+
+
+def test_a_damaged_file_of_a_search_is_named_with_what_to_do(cli: Cli) -> None:
+    command = ("crash", "intel", "queue", "--set", "workload.operations=20", "--points", "2", "--out", "o")
+    (cli.folder / "o").mkdir()
+    for text, why in (('{"arguments": "cut', "EOF while parsing a string at line 1 column 18"), ("{}", "of a search with other arguments; give these, or another --out")):
+        (cli.folder / "o/crash.so-far.json").write_text(text)
+        told = "" if "arguments;" in why else ": it is damaged; without --resume the search begins anew"
+        assert cli.refuses(*command, "--resume") == f"coreplane: o/crash.so-far.json: {why}{told}"
+    cli(*command)

@@ -59,16 +59,19 @@ impl<'a> Keeper<'a> {
         let Some(folder) = args.out.as_ref().filter(|_| args.resume) else { return Ok(keeper) };
         let path = folder.join(SO_FAR);
         let named = |what: &dyn std::fmt::Display| Failure::BadInput(format!("{}: {what}", path.display()));
+        let damaged = |what: &dyn std::fmt::Display| {
+            named(&format!("{what}: it is damaged; without --resume the search begins anew"))
+        };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(keeper),
             Err(e) => return Err(named(&e)),
         };
-        let mut so_far: Value = serde_json::from_str(&text).map_err(|e| named(&e))?;
+        let mut so_far: Value = serde_json::from_str(&text).map_err(|e| damaged(&e))?;
         if so_far["arguments"] != keeper.arguments {
             return Err(named(&"of a search with other arguments; give these, or another --out"));
         }
-        let unread = || named(&"not what this command wrote");
+        let unread = || damaged(&"not what this command wrote");
         keeper.before = Found::read(&so_far["found"]).ok_or_else(unread)?;
         keeper.timed = so_far["timed"].take();
         if !keeper.timed.is_null() && read(&keeper.timed).is_none() {
