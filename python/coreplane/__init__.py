@@ -6,6 +6,7 @@
 True
 """
 
+from coreplane import _begin as _begin  # isort: skip - before what takes long to load
 from coreplane._core import ConfigError, RunError, __version__
 
 # Checkers of types take it for true. The library that has it takes longer to import than all else here.

@@ -9,8 +9,9 @@ import errno
 import importlib.util
 import os
 import sys
+from contextlib import contextmanager
 
-from coreplane import _core
+from coreplane import _begin, _core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,18 +24,23 @@ SITE = os.path.join(os.path.dirname(__file__), "site", "index.html")  # noqa: PT
 #: Options whose value may be the next word, and their short forms: those of ``sweep``, among them what all commands with a report have.
 VALUED = ("--format", "--jobs", "--on", "--only", "--out", "--share")
 SHORT = {"j": "--jobs", "o": "--out"}
+#: Commands whose result is a file with the command's name.
+OF_ONE_FILE = ("run", "compare", "crash", "curve", "holdup", "diff", "explore", "shared")
 
 
 def main() -> int:
     """Runs ``coreplane`` with the arguments of the process."""
-    _open_closed()
     try:
+        _begin.loaded()
+        _open_closed()
         code = _main()
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("coreplane: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as ended:
+        # Where the result is, if it is there, and which signal it was.
+        where, number = ended.args or ("", 2)
+        print(f"coreplane: interrupted{where}", file=sys.stderr)
+        return 128 + int(number)
     except BrokenPipeError:
         # Whoever reads has read enough, as the compiled core ends then.
         _drop_output()
@@ -82,6 +88,34 @@ def _core_main(args: list[str]) -> int:
     return code
 
 
+def _result(args: list[str]) -> tuple[int, int] | None:
+    """What the file of a command's result is known by, if it is there: a new one is another file."""
+    out = _out(args)
+    try:
+        about = os.stat(out / f"{args[0]}.json") if out else None  # noqa: PTH116 - without pathlib
+    except OSError:
+        return None
+    return (about.st_ino, about.st_mtime_ns) if about else None
+
+
+@contextmanager
+def _told_where(out: Path | None) -> Iterator[None]:
+    """Whoever interrupts the drawing of a page is told that the result is there without."""
+    import signal
+
+    def interrupted(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(f"; the result is whole in {out}, without its page", number)
+
+    # Those that are ignored (`nohup`) stay so.
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupted) for number in numbers if out}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _find_tool() -> None:
     """Names the tool for Valgrind that a package of its own brings (``packaging/wheel-valgrind``), unless another one is named."""
     if "COREPLANE_VALGRIND" in os.environ or (found := importlib.util.find_spec("coreplane_valgrind")) is None or not found.origin:
@@ -113,9 +147,16 @@ def _main() -> int:
 
         args, code = rest, cluster.main(rest, url)
     else:
+        before = _result(args)
         code = _tracked(args) if args[:1] == ["track"] and _is_drawn(args) else _core_main(args)
+        # A machine that broke a promise leaves no result, or an earlier one.
+        if code == 1 and args[0] in OF_ONE_FILE and _result(args) == before:
+            return code
     is_read = _options(args)[0].get("--format") != "json"
-    pages = _pages(args, is_read) if code in (0, 1) else []
+    pages: list[Path] = []
+    if code in (0, 1):
+        with _told_where(_out(args)):
+            pages = _pages(args, is_read)
     if is_read:
         for page in pages:
             print(f"\nreport: {page}")
