@@ -30,6 +30,17 @@ def test_what_a_killed_process_left_half_made_goes(cli: Cli) -> None:
     assert not list(cli.folder.glob(".p.cpt*")), "its own is under its name"
 
 
+def test_a_run_that_was_half_kept_goes_with_the_next_command(core: Cli) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    (core.folder / "o/runs").mkdir(parents=True)
+    half, others = core.folder / f"o/runs/.01.intel.json.{dead.pid}.partial", core.folder / f"o/runs/.01.intel.json.{os.getpid()}.partial"
+    half.write_text("half")
+    others.write_text("half")
+    core("run", "intel", "queue", "--set", "workload.operations=20", "--out", "o")
+    assert not half.exists() and others.exists()
+
+
 def test_the_folder_of_a_killed_crash_test_goes_with_the_next(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = subprocess.Popen(["true"])
     dead.wait()

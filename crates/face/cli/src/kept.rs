@@ -19,7 +19,7 @@ impl Kept {
     /// In the folder of a report, or in the user's cache.
     pub(crate) fn new(out: Option<&Path>) -> Kept {
         let folder = out.map_or_else(|| output::cache().join("bands"), runs_of);
-        tell_where(&folder);
+        begin(&folder);
         Kept { folder }
     }
 }
@@ -29,8 +29,9 @@ fn runs_of(out: &Path) -> PathBuf {
     out.join("runs")
 }
 
-/// Who interrupts the command is told where its runs are.
-fn tell_where(folder: &Path) {
+/// What killed processes left half made goes; who interrupts the command is told where its runs are.
+fn begin(folder: &Path) {
+    crate::recordings::remove_abandoned(folder);
     let text = format!("runs that are done are in {} (the same command goes on)", folder.display());
     crate::interrupt::keeps(folder, text);
 }
@@ -61,7 +62,7 @@ impl KeptRuns {
     /// In the folder of a report.
     pub(crate) fn new(out: &Path, workload: &str, machines: &[String], options: &RunOptions) -> KeptRuns {
         let folder = runs_of(out);
-        tell_where(&folder);
+        begin(&folder);
         let of = format!("{} {options:?}", build(Some(workload)));
         KeptRuns { folder, of, machines: machines.to_vec() }
     }
