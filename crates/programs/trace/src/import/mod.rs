@@ -157,7 +157,7 @@ fn read(format: Format, input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<
     };
     let input = &mut *packed::unpacked(input)?;
     match format {
-        Format::Lackey => text::lines(input, &mut |n, line| lackey::line(n, line, &mut counted)),
+        Format::Lackey => lackey::read(input, &mut counted),
         Format::ChampSim => champsim::read(input, &mut counted),
         Format::Ramulator => text::lines(input, &mut |n, line| ramulator::line(n, line, &mut counted)),
         Format::RamulatorData => {

@@ -22,6 +22,27 @@ fn lackey_lines_become_loads_and_stores() {
     assert!(t.about.lacks.contains("values"));
 }
 
+fn instructions(t: &Trace) -> Vec<u32> {
+    t.records().map(|r| r.instructions).collect()
+}
+
+#[test]
+fn lackeys_instructions_are_counted_before_what_they_access() {
+    let text = b"I  04000,3\n M 1006,4\nI  04003,2\nI  04005,4\n L 2000,1\n S 3000,8\nInterrupted\n L 2000,1\nI  04009,4\n";
+    let t = import(Format::Lackey, text, "x").unwrap();
+    assert_eq!(instructions(&t), [1, 0, 0, 0, 2, 0, 0]);
+    assert_eq!(instructions(&import(Format::Lackey, b" L 1000,8\n L 2000,8\n", "x").unwrap()), [0, 0]);
+}
+
+#[test]
+fn champsims_instructions_without_an_operand_in_memory_are_counted() {
+    let (idle, mut both) = ([0u8; 64], [0u8; 64]);
+    both[16..24].copy_from_slice(&0x5000u64.to_le_bytes());
+    both[32..40].copy_from_slice(&0x6000u64.to_le_bytes());
+    let t = import(Format::ChampSim, &[both, idle, idle, both, idle].concat(), "x").unwrap();
+    assert_eq!(instructions(&t), [1, 0, 3, 0]);
+}
+
 #[test]
 fn ramulator_lines_of_both_kinds_are_read() {
     let t = import(Format::Ramulator, b"0x80 R\nST 0x100\nLD 192 1\n", "x").unwrap();
