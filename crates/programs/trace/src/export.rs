@@ -105,11 +105,14 @@ fn told(format: Format, recording: &Recording) -> Option<String> {
     let counts = recording.counts();
     let stores = counts.kinds().any(|(kind, _)| kind.changes_memory());
     let threads = counts.threads.iter().filter(|records| **records > 0).count();
+    let flushes = counts.kinds().any(|(kind, _)| kind.is_flush());
     let all = [
         ("store values", stores && !format.has_values()),
         ("threads", threads > 1),
         ("instructions", counts.instructions > 0),
         ("source places", !counts.locations.is_empty()),
+        // Others leave flushes out, which are then counted among the records.
+        ("kinds of flushes", flushes && format == Format::Pmemcheck),
         ("persistent ranges", !counts.ranges.is_empty() && !format.has_ranges()),
     ];
     let lost = |(what, is_lost): &(&str, bool)| *is_lost && !recording.about().lacks.contains(*what);

@@ -197,11 +197,11 @@ pub(crate) fn pieces(sink: &mut Sink<'_>, mut first: Record, bytes: u64) -> Resu
     Ok(())
 }
 
-/// Flushes the lines of so many bytes.
+/// Flushes the lines of so many bytes, as the record does.
 pub(crate) fn flush(sink: &mut Sink<'_>, record: Record, bytes: u64) -> Result<(), TraceError> {
     let mut line = record.address / 64 * 64;
     while line < record.address.saturating_add(bytes.max(1)) {
-        sink(Record { address: line, kind: Kind::Clflushopt, ..record })?;
+        sink(Record { address: line, ..record })?;
         // The last line ends where addresses do.
         let Some(next) = line.checked_add(64) else { return Ok(()) };
         line = next;

@@ -14,7 +14,10 @@ use std::io::{BufRead, Write};
 use units::watch;
 
 /// What a log does not say.
-pub(crate) const LACKS: &str = "loads, threads and source places";
+pub(crate) const LACKS: &str = "loads, threads, source places and kinds of flushes";
+
+/// What flushes are taken for, since a log does not say: what PMDK executes where the processor has it.
+const FLUSHED_BY: Kind = Kind::Clwb;
 
 /// Reads a log. Entries of other kinds (transactions, markers) are left out.
 pub(crate) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), TraceError> {
@@ -44,7 +47,7 @@ pub(crate) fn read(input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<(), T
                 if size > 1 << 30 {
                     return Err(bad("a flush of more than 1 GiB"));
                 }
-                flush(sink, plain(Kind::Clflushopt, address), size)?;
+                flush(sink, plain(FLUSHED_BY, address), size)?;
             }
             "FENCE" => sink(plain(Kind::Sfence, 0))?,
             "REGISTER_FILE" => {
@@ -335,6 +338,24 @@ mod tests {
             (0, Kind::Sfence, 0),
         ];
         assert_eq!(written(&found), ["STORE;0x1000;0x0;0x8", "FLUSH;0x1000;0x40", "FENCE"]);
+    }
+
+    #[test]
+    fn flushes_are_taken_for_clwb_and_their_kind_is_said_to_be_lost() {
+        let trace = read(LOG).unwrap();
+        let flushes: Vec<_> =
+            trace.records().filter(|r| r.size == 0 && r.address > 0).map(|r| r.kind).collect();
+        assert_eq!(flushes, [Kind::Map, Kind::Clwb, Kind::Clwb]);
+        assert!(trace.about.lacks.contains("kinds of flushes"));
+        let lacks = |of| {
+            let mut trace = read("START|REGISTER_FILE;x;0x1000;0x1000;0x0|STOP").unwrap();
+            trace.about.lacks.clear();
+            trace.push(plain(of, 0x1000));
+            let recording = Recording::of_trace(trace).unwrap();
+            crate::export::write(crate::export::Format::Pmemcheck, &recording, &mut Vec::new()).unwrap().lacks
+        };
+        assert_eq!(lacks(Kind::Clwb), "kinds of flushes; 1 of 2 records (1 map)");
+        assert_eq!(lacks(Kind::Sfence), "1 of 2 records (1 map)");
     }
 
     #[test]
