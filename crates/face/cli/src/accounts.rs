@@ -114,12 +114,18 @@ struct Reason {
 /// A reason that is less than this of the difference is not worth a word.
 const WORTH: f64 = 0.05;
 
-/// The two largest reasons why `report` takes another time than `base`; none where they take the same.
+/// One that is more has one, however many there are: what is left out then is little beside what is said.
+const LARGE: f64 = 0.25;
+
+/// The two largest reasons why `report` takes another time than `base`, and all that are large; none where they take the same.
 fn reasons(report: &Report, base: &Report) -> Vec<Reason> {
-    let mut all = shares(report, base);
-    all.retain(|reason| reason.share > WORTH);
-    all.truncate(2);
-    all
+    first_of(shares(report, base))
+}
+
+/// The same of each cause's part, the largest first.
+fn first_of(shares: Vec<Reason>) -> Vec<Reason> {
+    let is_said = |(n, reason): &(usize, Reason)| reason.share > if *n < 2 { WORTH } else { LARGE };
+    shares.into_iter().enumerate().filter(is_said).map(|(_, reason)| reason).collect()
 }
 
 /// Causes that are what other cores' time makes: they hold the locks, and give the work.
@@ -134,9 +140,14 @@ fn behind(report: &Report, base: &Report) -> Option<Reason> {
     shares(report, base).into_iter().find(|reason| reason.share > WORTH && !follows(reason))
 }
 
-/// The largest of what makes the difference smaller, where it is a large part of it.
-fn against(report: &Report, base: &Report) -> Option<Reason> {
-    shares(report, base).pop().filter(|reason| reason.share < -0.25)
+/// What makes the difference smaller by a large part of it, the largest first.
+fn against(report: &Report, base: &Report) -> Vec<Reason> {
+    smaller_by(shares(report, base))
+}
+
+/// The same of each cause's part, the largest first.
+fn smaller_by(shares: Vec<Reason>) -> Vec<Reason> {
+    shares.into_iter().rev().filter(|reason| reason.share < -LARGE).collect()
 }
 
 /// Each cause's part of the difference, the largest first.
@@ -256,19 +267,29 @@ fn against_baseline(
             .map_or_else(String::new, |apart| format!("; they differ in {apart}"));
         return format!("{text}: {} an operation against {}{apart}.", time(here), time(there));
     }
-    let reasons: Vec<String> = reasons(report, base).iter().map(Reason::said).collect();
+    let reasons = reasons(report, base);
     if !reasons.is_empty() {
         let difference = time((here - there).abs());
         let word = if here < there { "less" } else { "more" };
-        text += &format!(", {difference} {word}: each core spends {}", reasons.join(", and "));
+        text += &format!(", {difference} {word}: each core spends {}", listed(&reasons));
     }
     if let Some(behind) = behind(report, base) {
         text += &format!(", which follows from what the others do: {}", behind.said());
     }
-    if let Some(other) = against(report, base) {
-        text += &format!(", but {}", other.said());
+    let against = against(report, base);
+    if !against.is_empty() {
+        text += &format!(", but {}", listed(&against));
     }
     text + "."
+}
+
+/// Reasons in a sentence.
+fn listed(reasons: &[Reason]) -> String {
+    let mut all: Vec<String> = reasons.iter().map(Reason::said).collect();
+    if let [_, .., last] = &mut all[..] {
+        last.insert_str(0, "and ");
+    }
+    all.join(", ")
 }
 
 /// Machines whose times differ by less than this take the same.
@@ -314,12 +335,36 @@ impl Reason {
 
 /// The same for programs.
 pub(crate) fn explanation(report: &Report, base: &Report) -> Value {
-    reasons(report, base).iter().chain(&behind(report, base)).map(Reason::to_json).collect()
+    let all = reasons(report, base).into_iter().chain(behind(report, base)).chain(against(report, base));
+    all.map(|reason| reason.to_json()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_named_of_a_difference_leaves_out_little() {
+        let of = |shares: &[f64]| -> Vec<Reason> {
+            let reason = |(cause, share): (&'static Cause, &f64)| Reason {
+                cause,
+                more_ns: 10.0 * share,
+                share: *share,
+                evidence: None,
+            };
+            LINES.iter().zip(shares).map(reason).collect()
+        };
+        let names = |reasons: Vec<Reason>| -> Vec<&str> { reasons.iter().map(|r| r.cause.name).collect() };
+        assert_eq!(listed(&of(&[0.1])), "1 ns more computing and hitting private caches");
+        let [down, up] = [of(&[4.0, 0.2, -1.2, -1.8]), of(&[0.4, 0.3, 0.26, 0.04])];
+        assert_eq!(
+            listed(&smaller_by(down)),
+            "18 ns less waiting for room in the persist path, and 12 ns less waiting at fences and flushes"
+        );
+        assert_eq!(names(first_of(up)), ["compute", "memory", "fences"]);
+        assert_eq!(names(first_of(of(&[0.8, 0.1, 0.1, 0.0]))), ["compute", "memory"]);
+        assert_eq!(names(first_of(of(&[1.1, 0.04, -0.1, -0.04]))), ["compute"]);
+    }
 
     #[test]
     fn what_lies_inside_of_the_band_is_not_said_to_be_faster() {

@@ -496,7 +496,7 @@ pub(crate) struct CompareArgs {
     /// What speedups are against; the first machine unless said
     #[arg(long)]
     pub(crate) baseline: Option<String>,
-    /// The two largest reasons why each machine takes another time than the baseline, from where the cores' time went
+    /// The largest reasons why each machine takes another time than the baseline, from where the cores' time went
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
