@@ -7,7 +7,8 @@ use crate::fidelity::FidelityParameters;
 use crate::memories::Entry;
 use crate::params::MACHINE;
 use crate::presets::PRESETS;
-use ::params::{Param, Parameters, Settings};
+use crate::registry::memory_kinds;
+use ::params::{Kind, Param, Parameters, Settings};
 use cpu::params::{
     ControllerWireParameters, CpuParameters, FlushParameters, L1Parameters, L2Parameters, LlcParameters,
     NonTemporalParameters, OutstandingParameters, PathFenceParameters, PeerWireParameters,
@@ -17,6 +18,8 @@ use memory::params::{
     ControllersParameters, DrainParameters, DramMediaParameters, DramParameters, DramTimeParameters,
     InterleaveParameters, KindParameters,
 };
+use plug::MemoryKind;
+use protocol::params::Setting;
 use std::collections::BTreeSet;
 
 /// Every machine at line fidelity has these.
@@ -163,9 +166,12 @@ impl Description {
         for (key, given) in self.given.iter().filter(|(key, _)| !acting.contains(*key)) {
             match given {
                 Given::File(place) if file => {
-                    return Err(ConfigError::new(format!("{place}: {}", self.does_nothing(key))));
+                    return Err(ConfigError::new(format!(
+                        "{place}: {}",
+                        does_nothing(key, std::iter::once(self))
+                    )));
                 }
-                Given::User => return Err(ConfigError::new(self.does_nothing(key))),
+                Given::User => return Err(ConfigError::new(does_nothing(key, std::iter::once(self)))),
                 Given::File(_) => {}
             }
         }
@@ -196,34 +202,56 @@ impl Description {
         let acting = self.acting();
         let is_own = |key: &str| self.memories.iter().any(|memory| memory.settings.contains_key(key));
         match sourced.iter().find(|(key, _)| !acting.contains(key) && !is_own(key)) {
-            Some((key, place)) => {
-                Err(ConfigError::new(format!("{place}: sources: {}", self.does_nothing(key))))
-            }
+            Some((key, place)) => Err(ConfigError::new(format!(
+                "{place}: sources: {}",
+                does_nothing(key, std::iter::once(self))
+            ))),
             None => Ok(()),
         }
     }
 
-    /// That `key` does nothing here, and what makes it so: another key, where the machine as it comes has a use for it.
-    fn does_nothing(&self, key: &str) -> String {
-        let plain = Description::preset(&self.name).ok().filter(|plain| plain.acts(key));
-        let plain = plain.filter(|_| self.has_its_own(key).is_none());
-        let Some(plain) = plain else { return does_nothing(key, std::iter::once(self)) };
-        let others = self.given.keys().filter(|other| **other != key);
-        let blamed = others.filter_map(|other| {
-            let value = plain.settings.get(other)?;
-            let mut without = self.clone();
-            without.settings.set(other, value.clone());
-            let shown =
-                |s: &Settings| Some(MACHINE.iter().find(|p| p.key == *other)?.kind.show(s.get(other)?));
-            let (here, there) = (shown(&self.settings)?, shown(&plain.settings)?);
-            without.acts(key).then(|| (format!("{other} = {here}"), format!("{other} = {there}")))
-        });
-        match blamed.collect::<Vec<_>>()[..] {
-            [] => format!("{key}: does nothing on {} with the other keys that were given", self.name),
-            [(ref here, ref there), ..] => {
-                format!("{key}: does nothing on {} with {here}; it acts with {there}", self.name)
-            }
+    /// What makes `key` do nothing here: another key, where the machine as it comes has a use for it; or a word that was chosen.
+    fn left_idle_by(&self, key: &str) -> Option<String> {
+        let Ok(plain) = Description::preset(&self.name) else { return self.chosen_against(key) };
+        if !plain.acts(key) {
+            return None;
         }
+        let others = self.given.keys().filter(|other| **other != key);
+        let mut blamed = others.filter_map(|other| self.acts_but_for(key, other, plain.settings.get(other)?));
+        let text = || format!("{key}: does nothing on {} with the other keys that were given", self.name);
+        Some(blamed.next().unwrap_or_else(text))
+    }
+
+    /// Which word leaves no use for `key`, of those that a file or the user chose, and of those of its memory that it has from
+    /// another machine.
+    fn chosen_against(&self, key: &str) -> Option<String> {
+        let defaults = Settings::defaults(MACHINE);
+        let is_chosen = |p: &Param| {
+            let differs = self.settings.get(p.key) != defaults.get(p.key);
+            self.given.contains_key(p.key) || (differs && p.key.starts_with("memory."))
+        };
+        MACHINE.iter().filter(|p| is_chosen(p)).find_map(|param| {
+            let words: Vec<&str> = if let Kind::Choice(words) = param.kind {
+                words.to_vec()
+            } else if param.key == "memory.kind" {
+                memory_kinds().map(MemoryKind::name).collect()
+            } else {
+                return None;
+            };
+            let words = words.into_iter().map(|word| Setting::Text(word.into()));
+            let mut there = defaults.get(param.key).cloned().into_iter().chain(words);
+            there.find_map(|there| self.acts_but_for(key, param.key, &there))
+        })
+    }
+
+    /// That `key` does nothing with the value of another key that it has here, where it acts with one that that has elsewhere.
+    fn acts_but_for(&self, key: &str, other: &'static str, elsewhere: &Setting) -> Option<String> {
+        let mut without = self.clone();
+        without.settings.set(other, elsewhere.clone());
+        let param = MACHINE.iter().find(|p| p.key == other).filter(|_| without.acts(key))?;
+        let here = param.kind.show(self.settings.get(other)?);
+        let (name, there) = (&self.name, param.kind.show(elsewhere));
+        Some(format!("{key}: does nothing on {name} with {other} = {here}; it acts with {other} = {there}"))
     }
 }
 
@@ -259,9 +287,16 @@ pub(crate) fn keys_of(entry: &Entry, waits: bool, listed: bool) -> impl Iterator
     acting.filter(move |key| (waits || !entry.kind.waited_for().contains(key)) && !is_fixed(key))
 }
 
-/// That `key` does nothing on any of some machines, and where it acts: on single memories of one, or on others.
+/// That `key` does nothing on any of some machines, and where it acts: on single memories of one, with another key's value, or
+/// on others.
 pub fn does_nothing<'a>(key: &str, machines: impl Iterator<Item = &'a Description> + Clone) -> String {
     if let Some(text) = machines.clone().find_map(|machine| machine.has_its_own(key)) {
+        return text;
+    }
+    let mut all = machines.clone();
+    if let (Some(alone), None) = (all.next(), all.next())
+        && let Some(text) = alone.left_idle_by(key)
+    {
         return text;
     }
     let names: Vec<&str> = machines.map(|machine| machine.name.as_str()).collect();

@@ -85,6 +85,29 @@ fn a_file_names_the_line_and_says_nothing_of_what_it_inherits() {
 }
 
 #[test]
+fn a_files_own_choice_is_named_where_it_leaves_no_use_for_a_key() {
+    let refused = |text: &str| Description::parse("mine", "mine.toml", text).unwrap_err().to_string();
+    let ddr5 = "extends = \"intel\"\n[memory.pm]\nmedia = \"ddr5\"\n";
+    let said = "memory.pm.read_ns: does nothing on mine with memory.pm.media = ddr5; it acts with memory.pm.media = fixed";
+    assert_eq!(refused(&format!("{ddr5}read_ns = 300\n")), format!("mine.toml:4: {said}"));
+    let mut machine = Description::parse("mine", "mine.toml", ddr5).unwrap();
+    assert_eq!(machine::does_nothing("memory.pm.read_ns", std::iter::once(&machine)), said);
+    machine.set("memory.pm.read_ns", "300").unwrap();
+    assert_eq!(machine.check().unwrap_err().to_string(), said);
+    let optane = "extends = \"intel\"\n[memory]\nkind = \"optane\"\npm.read_ns = 300\n";
+    assert!(
+        refused(optane).ends_with("with memory.kind = optane; it acts with memory.kind = pm"),
+        "{}",
+        refused(optane)
+    );
+    // The kind is its parent's.
+    let mut machine =
+        Description::parse("mine", "mine.toml", "extends = \"optane\"\n[cpu]\ncores = 2\n").unwrap();
+    machine.set("memory.pm.read_ns", "300").unwrap();
+    assert!(machine.check().unwrap_err().to_string().ends_with("it acts with memory.kind = pm"));
+}
+
+#[test]
 fn every_machine_shows_what_acts_on_it_and_nothing_else() {
     let keys = |name: &str| -> Vec<&str> {
         Description::preset(name).unwrap().rows().map(|(param, ..)| param.key).collect()
