@@ -157,8 +157,9 @@ impl Description {
         };
         machine.name = name.to_string();
         machine.given.clear();
+        let parents = machine.settings.clone();
         let sourced = reader.apply(table, &mut machine)?;
-        machine.check().map_err(|e| ConfigError::new(format!("{file}: {e}")))?;
+        machine.check().map_err(|e| machine.placed(&reader, table, &parents, e))?;
         machine.check_given(true)?;
         machine.check_sourced(&sourced)?;
         Ok(machine)
@@ -223,13 +224,15 @@ impl Description {
                 registered.simulator.check(s).map_err(ConfigError::new)?;
             }
         }
-        if s.number("memory.pm.drain_threshold") > s.number("ordering.write_pending_queue")
+        let (threshold, queue) =
+            (s.number("memory.pm.drain_threshold"), s.number("ordering.write_pending_queue"));
+        if threshold > queue
             && self.sources.contains_key("memory.pm.drain_threshold")
             && self.acts("memory.pm.drain_threshold")
         {
-            return Err(ConfigError::new(
-                "memory.pm.drain_threshold: is above ordering.write_pending_queue and would never be reached",
-            ));
+            return Err(ConfigError::new(format!(
+                "memory.pm.drain_threshold: {threshold} is above ordering.write_pending_queue = {queue} and would never be reached"
+            )));
         }
         Ok(())
     }
@@ -558,6 +561,12 @@ fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigErr
 
 impl Reader<'_> {
     fn unknown_key(&self, at: usize, key: &str) -> ConfigError {
+        if key.split('.').next() == Some("workload") {
+            let text = format!(
+                "{key}: a machine's file has no keys of workloads; give it with --set, or in a campaign"
+            );
+            return self.error(at, &text);
+        }
         self.error(at, &unknown_key(key, MACHINE.iter().map(|p| p.key)).0)
     }
 

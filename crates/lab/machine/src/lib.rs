@@ -20,6 +20,7 @@ mod memories;
 mod memory_list;
 mod options;
 pub mod params;
+mod placed;
 mod preload;
 mod presets;
 mod reader;

@@ -117,7 +117,9 @@ impl Description {
             return Err(ConfigError::new(text));
         }
         if self.memories.iter().all(|m| m.bytes.is_some()) {
-            let text = "memory: each has a size; give one without, which takes what is in no range";
+            let n = self.memories.len();
+            let text =
+                format!("memory: each of {n} has a size; give one without, which takes what is in no range");
             return Err(ConfigError::new(text));
         }
         let entry = |described: &MemoryDescription| {

@@ -342,13 +342,16 @@ pub fn check(settings: &Settings) -> Result<(), String> {
         }
     }
     if l2.size_bytes < l1.size_bytes {
-        return Err(
-            "l2.size_bytes: the second level includes the first and cannot be smaller than l1.size_bytes"
-                .into(),
-        );
+        return Err(format!(
+            "l2.size_bytes: {} bytes; the second level includes the first and cannot be smaller than l1.size_bytes = {}",
+            l2.size_bytes, l1.size_bytes
+        ));
     }
     if llc.size_bytes < l2.size_bytes {
-        return Err("llc.size_bytes: the last level includes the private caches and cannot be smaller than l2.size_bytes".into());
+        return Err(format!(
+            "llc.size_bytes: {} bytes; the last level includes the private caches and cannot be smaller than l2.size_bytes = {}",
+            llc.size_bytes, l2.size_bytes
+        ));
     }
     Ok(())
 }

@@ -43,6 +43,34 @@ fn messages_name_file_line_key_and_what_is_accepted() {
 }
 
 #[test]
+fn what_does_not_fit_together_is_told_with_its_line_and_its_numbers() {
+    let e = refused("extends = \"intel\"\n[l2]\nsize_bytes = \"16 KiB\"\n");
+    assert!(e.starts_with("mine.toml:3: l2.size_bytes: 16384 bytes; "), "{e}");
+    assert!(e.ends_with("l1.size_bytes = 32768"), "{e}");
+    // The key that is told is not the file's.
+    let e = refused("extends = \"intel\"\n[cpu]\ncores = 2\n[l1]\nsize_bytes = \"4 MiB\"\n");
+    assert!(e.starts_with("mine.toml:5: l2.size_bytes: ") && e.ends_with("l1.size_bytes = 4194304"), "{e}");
+    let e = refused("extends = \"intel\"\n[l2]\nsize_bytes = \"64 MiB\"\n");
+    assert!(e.starts_with("mine.toml:3: llc.size_bytes: ") && e.ends_with("l2.size_bytes = 67108864"), "{e}");
+    let e = refused("extends = \"cxl-expander\"\n[memory]\ncontrollers = 8\n");
+    assert!(e.starts_with("mine.toml:3: memory.link = cxl: 8 controllers behind "), "{e}");
+    let sized = "extends = \"intel\"\n[[memory]]\nkind = \"pm\"\nsize = \"1 GiB\"\n";
+    assert!(refused(sized).starts_with("mine.toml:2: memory: each of 1 has a size"), "{}", refused(sized));
+    let e = refused("extends = \"intel\"\n[memory.pm]\ndrain_threshold = 99\n");
+    assert!(e.starts_with("mine.toml:3: memory.pm.drain_threshold: 99 is above "), "{e}");
+}
+
+#[test]
+fn keys_of_workloads_are_sent_to_where_they_are_given() {
+    for file in
+        ["[workload]\nthreads = 4\n", "[cpu]\ncores = 2\n[sources]\n\"workload.threads\" = \"paper: X\"\n"]
+    {
+        let e = refused(file);
+        assert!(e.contains("workload.threads: ") && e.contains("--set, or in a campaign"), "{e}");
+    }
+}
+
+#[test]
 fn unknown_workloads_and_keys_offer_the_nearest() {
     let e = WorkloadDescription::named("ccehh").err().unwrap().to_string();
     assert!(e.contains("cceh"), "{e}");
