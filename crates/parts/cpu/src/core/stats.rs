@@ -7,16 +7,16 @@ use params::{Distribution, Dur, Statistics};
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "cpu")]
 pub(super) struct Stats {
-    /// loads, stores, flushes and locked operations of the programs
+    /// loads, touches that wait for nothing (as a recording's loads do), stores, flushes and locked operations of the programs
     #[stat(explains = "time.compute")]
     pub(super) references: u64,
-    /// references that hit the first-level cache
+    /// times that a reference found its line in the first-level cache, a load also once the line is there that it waited for
     #[stat(name = "l1.hits")]
     pub(super) l1_hits: u64,
-    /// references that hit the second-level cache
+    /// times that a reference found its line in the second-level cache
     #[stat(name = "l2.hits")]
     pub(super) l2_hits: u64,
-    /// lines asked of the directory
+    /// lines asked of the directory; references to a line that is under way ask for none
     #[stat(explains = "time.memory")]
     pub(super) misses: u64,
     /// loads served by the store buffer

@@ -435,6 +435,21 @@ fn touches_overlap_as_far_as_there_are_miss_registers() {
 }
 
 #[test]
+fn hits_and_misses_are_what_their_meanings_say() {
+    let (_, mut bench) = times(|cpu, _| async move {
+        // A miss, found once more when the line is there; a miss, and one that joins it; a hit.
+        cpu.load(line(0)).await;
+        cpu.prefetch(line(1)).await;
+        cpu.prefetch(line(1)).await;
+        cpu.load(line(0)).await;
+    });
+    let mut counted = Tally::default();
+    bench.core.stats(bench.core.now(), &mut counted);
+    let told = ["cpu.references", "cpu.l1.hits", "cpu.misses"].map(|name| counted.number(name) as u64);
+    assert_eq!(told, [4, 2, 2]);
+}
+
+#[test]
 fn the_window_ends_where_an_older_touch_still_waits() {
     let narrow = CoreSpec { window_references: 2, outstanding_misses: 8, ..spec() };
     let (noted, _) = times_on(narrow, |cpu, noted| async move {
