@@ -101,6 +101,19 @@ ALLOCATES(fallocate64, off64_t)
 POSIX_ALLOCATES(posix_fallocate, off_t)
 POSIX_ALLOCATES(posix_fallocate64, off64_t)
 
+LIBRARY(ioctl)
+INSTEAD int ioctl(int fd, unsigned long request, ...) {
+    struct by_ioctl x;
+    va_list values;
+    va_start(values, request);
+    uint64_t argument = va_arg(values, uint64_t);
+    va_end(values);
+    before_ioctl(&x, fd, request, argument, PC);
+    int failed = REAL(ioctl)(fd, request, argument);
+    after_ioctl(&x, failed < 0, PC);
+    return failed;
+}
+
 static void compare_file(struct buffer *b, const struct file *f, uint32_t location, const char *when) {
     for (uint32_t i = 0; i < mapping_count; i++)
         if (mappings[i].bytes && mappings[i].file == f) compare(b, mappings[i].from, mappings[i].bytes, location, when);

@@ -10,7 +10,7 @@
     each(write) each(pwrite) each(pwrite64) each(writev) each(pwritev) each(pwritev64) each(pwritev2) \
     each(sendfile) each(sendfile64) each(copy_file_range) each(splice) each(syscall) \
     each(ftruncate) each(ftruncate64) each(truncate) each(truncate64) each(fallocate) each(fallocate64) \
-    each(posix_fallocate) each(posix_fallocate64) each(mmap) each(mmap64) each(munmap) each(mremap) \
+    each(posix_fallocate) each(posix_fallocate64) each(mmap) each(mmap64) each(ioctl) each(munmap) each(mremap) \
     each(read) each(pread) each(pread64) each(readv) each(open) each(open64) each(openat) each(openat64) each(creat) each(close) \
     each(rename) each(renameat) each(renameat2) each(link) each(linkat) each(symlink) each(symlinkat) each(unlink) each(unlinkat) each(remove) \
     each(fopen) each(fopen64) each(fclose) each(fflush) each(fwrite) each(fputs) each(fputc) each(fprintf) each(vfprintf) each(fread)

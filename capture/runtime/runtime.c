@@ -45,6 +45,7 @@
 #include "order.h"
 #include "threads.h"
 #include "changes.h"
+#include "ioctl.h"
 #include "mappings.h"
 #include "naming.h"
 #include "passages.h"

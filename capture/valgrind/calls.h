@@ -7,6 +7,7 @@ struct system_call {
     struct renaming renaming;
     struct named named;
     struct allocation allocation;
+    struct by_ioctl by_ioctl;
     struct mapping mapping;
     struct file_system system;
     struct file *file;
@@ -86,7 +87,7 @@ static int is_of_files(UInt number) {
     case __NR_open: case __NR_openat: case __NR_openat2: case __NR_creat:
     case __NR_write: case __NR_pwrite64: case __NR_writev: case __NR_pwritev: case __NR_pwritev2:
     case __NR_sendfile: case __NR_copy_file_range: case __NR_splice:
-    case __NR_ftruncate: case __NR_truncate: case __NR_fallocate:
+    case __NR_ftruncate: case __NR_truncate: case __NR_fallocate: case __NR_ioctl:
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: case __NR_link: case __NR_linkat:
     case __NR_symlink: case __NR_symlinkat:
     case __NR_fsync: case __NR_fdatasync: case __NR_sync: case __NR_syncfs: case __NR_sync_file_range: case __NR_msync:
@@ -117,6 +118,7 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
         break;
     case __NR_truncate: c->file = file_through_links(b, (const char *)a[0], c->location); break;
     case __NR_fallocate: before_allocate(&c->allocation, (int)a[0], (int)a[1], a[2], a[3], c->location); break;
+    case __NR_ioctl: before_ioctl(&c->by_ioctl, (int)a[0], a[1], a[2], c->location); break;
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
     case __NR_fsync: case __NR_fdatasync: before_sync(b, c, (int)a[0]); break;
     case __NR_msync:
@@ -292,6 +294,7 @@ static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes r
     if (number == __NR_futex) joined(enter(tid), 0, a[0], 0);
     if (number == __NR_process_vm_writev && !sr_isError(result)) wrote_own_memory(tid, a, sr_Res(result));
     if (!is_of_files(number)) return;
-    if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);
+    if (number == __NR_ioctl) after_ioctl(&call_of(tid)->by_ioctl, sr_isError(result), call_of(tid)->location);
+    else if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);
     else if (!sr_isError(result)) after_file_call(tid, number, a, (long)sr_Res(result));
 }

@@ -34,6 +34,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -59,6 +60,7 @@ enum { NR_IO_URING_SETUP = 425 };
 #include "../runtime/mapped.h"
 #include "../runtime/files.h"
 #include "../runtime/changes.h"
+#include "../runtime/ioctl.h"
 #include "../runtime/naming.h"
 #include "places.h"
 #include "callers.h"

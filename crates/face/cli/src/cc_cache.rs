@@ -19,7 +19,7 @@ macro_rules! sources {
 const SOURCES: &[(&str, &str)] = sources! {
     "runtime/" as "runtime/":
         "format.h" "shared.h" "raw.h" "memory.h" "checksum.h" "output.h" "peek.h" "object.h" "objects.h" "work.h" "records.h" "buffers.h" "signals.h" "cancel.h" "libraries.h" "reads.h" "watched.h" "program.h"
-        "mapped.h" "region.h" "regions.h" "shadow.h" "elsewhere.h" "files.h" "meetings.h" "accesses.h" "ranges.h" "between.h" "atomics.h" "atomics16.h" "fences.h" "order.h" "threads.h" "changes.h" "mappings.h" "naming.h" "passages.h" "calls.h"
+        "mapped.h" "region.h" "regions.h" "shadow.h" "elsewhere.h" "files.h" "meetings.h" "accesses.h" "ranges.h" "between.h" "atomics.h" "atomics16.h" "fences.h" "order.h" "threads.h" "changes.h" "ioctl.h" "mappings.h" "naming.h" "passages.h" "calls.h"
         "names.h" "streams.h" "wide.h" "children.h" "descriptors.h" "check_calls.h" "pmem.h" "pmem2.h" "pauses.h" "hosts.h" "waiting.h" "filled.h" "handing.h" "asynchronous.h" "syscalls.h" "lookups.h" "runtime.c";
     "assembler/" as "assembler/": "text.h" "bytes.h" "locked.h" "persist.h" "flow.h" "count.h";
     "" as "": "as.c" "object.c";
