@@ -176,6 +176,10 @@ def test_an_interrupted_search_goes_on(cli: Cli) -> None:
     assert done.wait(60) == -9
     assert json.loads((cli.folder / "out/crash.so-far.json").read_text())["found"]["points"] == 2
     (cli.folder / "go").write_text("")
+    recording = (cli.folder / "l.parquet").read_bytes()
+    cli("record", "--quiet", "--out", "l.parquet", "--", "./ledger", "other.pm")
+    assert "of another recording, machine or version" in cli.refuses("crash", *args, "--resume")
+    (cli.folder / "l.parquet").write_bytes(recording)
     whole = crash(cli, *args, "--resume")
     assert whole["model_images"]["points"] == whole["model_images"]["points_in_log"] > 20
     assert not (cli.folder / "out/crash.so-far.json").exists() and (cli.folder / "out/crash.json").exists()

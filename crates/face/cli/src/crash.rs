@@ -194,7 +194,7 @@ fn built_in_lab(
         return Ok(Lab::replayed(model, message));
     }
     let options = output::options(&args.settings);
-    let mut keeper = Keeper::new(args, model)?;
+    let mut keeper = Keeper::new(args, machine, workload, model)?;
     let (found, seconds) = output::timed(|| {
         let bar = progress::bar(&args.common, args.points, "power failures");
         let mut told = |memory: &mut dyn Persistent, ended: &[u64]| {

@@ -175,7 +175,7 @@ fn search(
     recorded: &Recorded<'_>,
     external: &External,
 ) -> Result<Lab, Failure> {
-    let mut keeper = Keeper::new(args, model)?;
+    let mut keeper = Keeper::new(args, machine, workload, model)?;
     let asked = Asked::new(&keeper);
     // The search is made again, with what checks said before.
     keeper.before = Found::default();

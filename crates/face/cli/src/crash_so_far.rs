@@ -6,6 +6,7 @@ use crate::crash_found::Found;
 use crate::crash_options::folder;
 use crate::output;
 use check::crash::{Persistency, Search, SoFar, Timed, TimedFailure};
+use machine::{Description, WorkloadDescription};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use units::Time;
@@ -36,6 +37,13 @@ fn identity(args: &CrashArgs, model: Persistency) -> Value {
     ])
 }
 
+/// What is behind the names: the recording's bytes, what was set of the machine and of its program, and this build's version.
+fn behind(args: &CrashArgs, machine: &Description, workload: &WorkloadDescription) -> Result<Value, Failure> {
+    let told = output::provenance_of(&args.workload)?;
+    let settings = [&machine.settings, &workload.settings].map(|set| format!("{set:?}"));
+    Ok(json!([told["version"], told["recordings"], settings, format!("{:?}", machine.memories)]))
+}
+
 /// What must be the same, besides, for power failures on the machine to go on.
 fn cuts(args: &CrashArgs) -> Value {
     json!([args.every, args.all])
@@ -53,8 +61,14 @@ pub(crate) struct Keeper<'a> {
 
 impl<'a> Keeper<'a> {
     /// With what is there, where the command is to go on.
-    pub(crate) fn new(args: &'a CrashArgs, model: Persistency) -> Result<Keeper<'a>, Failure> {
-        let arguments = identity(args, model);
+    pub(crate) fn new(
+        args: &'a CrashArgs,
+        machine: &Description,
+        workload: &WorkloadDescription,
+        model: Persistency,
+    ) -> Result<Keeper<'a>, Failure> {
+        let kept = folder(args).map(|_| behind(args, machine, workload)).transpose()?;
+        let arguments = json!([identity(args, model), kept]);
         let mut keeper = Keeper { args, arguments, before: Found::default(), timed: Value::Null };
         let Some(folder) = args.out.as_ref().filter(|_| args.resume) else { return Ok(keeper) };
         let path = folder.join(SO_FAR);
@@ -68,8 +82,13 @@ impl<'a> Keeper<'a> {
             Err(e) => return Err(named(&e)),
         };
         let mut so_far: Value = serde_json::from_str(&text).map_err(|e| damaged(&e))?;
-        if so_far["arguments"] != keeper.arguments {
+        if so_far["arguments"][0] != keeper.arguments[0] {
             return Err(named(&"of a search with other arguments; give these, or another --out"));
+        }
+        if so_far["arguments"] != keeper.arguments {
+            return Err(named(
+                &"of another recording, machine or version of the same name; without --resume the search begins anew",
+            ));
         }
         let unread = || damaged(&"not what this command wrote");
         keeper.before = Found::read(&so_far["found"]).ok_or_else(unread)?;
