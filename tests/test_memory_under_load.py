@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import coreplane as cp
 from conftest import Cli
 
 CHAIN = ("bandwidth-latency", "--set", "workload.threads=1", "--set", "workload.operations=50", "--set", "workload.warm=1")
@@ -36,6 +37,27 @@ def test_a_curve_is_the_same_twice_and_its_folder_holds_it(cli: Cli, tmp_path: A
     lines = (tmp_path / "c/curve.csv").read_text().splitlines()
     assert lines[0] == "read_percent,gb_per_s,load_to_use_ns" and len(lines) == len(points) + 1
     assert json.loads((tmp_path / "c/curve.json").read_text())["points"] == points
+
+
+def test_a_curve_of_the_other_socket_counts_what_was_asked_for_and_not_the_directory(cli: Cli, tmp_path: Any) -> None:
+    (tmp_path / "other.toml").write_text('extends = "cascade-lake"\n[memory]\nlink = "socket"\n')
+    points = cli.json("curve", "other.toml", "--reads", "100", "--set", "workload.operations=100")
+    # Two links of 20.8 GB/s, headers included.
+    assert 20 < points[-1]["gb_per_s"] < 2 * 20.8
+
+
+def test_stores_past_the_caches_are_no_faster_than_the_memory(cli: Cli, tmp_path: Any) -> None:
+    lines = 4000
+    program = cp.Program()
+    at, thread = program.map("past.pm", lines * 64), program.main
+    thread.begin_region()
+    for n in range(lines):
+        thread.store_nontemporal(at + 64 * n, n)
+    thread.end_region()
+    program.save(tmp_path / "past.parquet")
+    ran = cli.json("run", "intel", "trace:past.parquet", "--no-bands")
+    # Two controllers that are busy for 25.92 ns with a line; those in the queues at the end have not been written.
+    assert ran["time_ns"] > 0.9 * (lines - 200) * 25.92 / 2
 
 
 def test_a_curve_measures_memory_and_not_the_faults_in_which_its_pages_are_mapped(cli: Cli) -> None:

@@ -200,7 +200,8 @@ fn point(read_percent: u64, report: &Report, memory: &str) -> Point {
     // Of memory at another host it is what crosses its link.
     let remote =
         ["remote.bytes_received", "remote.bytes_sent"].map(|name| report.get(name).unwrap_or(0.0) / 64.0);
-    let own = count("reads") + count("writes");
+    // What the other socket keeps with its lines is nothing that anybody asked for.
+    let own = count("reads") + count("writes") - count("directory_bytes_written") / 64.0;
     let lines = if own > 0.0 { own } else { remote.iter().sum() };
     point_of(read_percent, report.time.as_ns(), loads, lines)
 }
