@@ -130,7 +130,8 @@ impl WiredMachine {
         self.replay.clone_from(&replay);
         self.work = Work::of(workload);
         let (pm_cache, is_mapped_late, near) = (self.pm_cache, self.is_mapped_late, self.offload);
-        let rate = machine.settings.number("cpu.clock_mhz") * machine.settings.number("cpu.ipc");
+        let clock_mhz = machine.settings.number("cpu.clock_mhz");
+        let rate = clock_mhz * machine.settings.number("cpu.ipc");
         let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
         let shares = companions.iter().any(|c| c.borrow().is_shared());
         for (thread, core) in self.cores.iter_mut().take(threads).enumerate() {
@@ -145,6 +146,7 @@ impl WiredMachine {
                     context.is_mapped_late = is_mapped_late;
                     context.near = near;
                     context.rate = rate;
+                    context.clock_mhz = clock_mhz;
                     context.pages.clone_from(&workload.pages);
                     (built_in.program)(context)
                 }

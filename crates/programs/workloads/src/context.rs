@@ -118,6 +118,8 @@ pub struct Context {
     pub pages: Option<Arc<PageStream>>,
     /// Instructions that a core executes in a millisecond where nothing makes it wait.
     pub rate: u64,
+    /// Cycles of a core in a microsecond.
+    pub clock_mhz: u64,
     seed: u64,
 }
 
@@ -138,6 +140,7 @@ impl Context {
             near: None,
             pages: None,
             rate: 3_000_000,
+            clock_mhz: 2000,
             seed,
         }
     }
@@ -175,9 +178,9 @@ impl Context {
         total / n * t + t.min(total % n)
     }
 
-    /// Computes for as many cycles of a 2 GHz clock.
+    /// Computes for as many cycles of the core.
     pub async fn compute(&self, cycles: u64) {
-        self.cpu.compute(Dur::ps(cycles * 500)).await;
+        self.cpu.compute(Dur::ps(cycles * 1_000_000 / self.clock_mhz.max(1))).await;
     }
 
     /// Executes instructions that refer to nothing simulated: what the original of a program does at this place besides.

@@ -3,13 +3,14 @@
 use crate::context::Context;
 use protocol::words::BARRIER;
 use protocol::{Activity, Order};
+use units::Dur;
 
 /// A spinlock: one word, 0 free, 1 taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock(pub(crate) u64);
 
-/// Cycles between two looks at a taken lock: at first, and at most.
-const BACKOFF: (u64, u64) = (32, 512);
+/// Time between two looks at a taken lock: at first, and at most.
+const BACKOFF: (Dur, Dur) = (Dur::ns(16), Dur::ns(256));
 
 impl Lock {
     pub(crate) async fn acquire(self, c: &Context) {
@@ -24,7 +25,7 @@ impl Lock {
             {
                 return;
             }
-            c.compute(pause).await;
+            c.cpu.compute(pause).await;
             pause = (pause * 2).min(BACKOFF.1);
         }
     }
@@ -55,7 +56,7 @@ impl Gate {
             }
             self.leave(c).await;
         }
-        c.compute(128).await;
+        c.cpu.compute(Dur::ns(64)).await;
         false
     }
 
@@ -68,7 +69,7 @@ impl Gate {
         let alone = async {
             c.cpu.fetch_add(self.0, CLOSED, Order::AcquireRelease).await;
             while c.cpu.load_acquire(self.0).await != CLOSED {
-                c.compute(64).await;
+                c.cpu.compute(Dur::ns(32)).await;
             }
         };
         c.cpu.charged(Activity::Locks, alone).await;
@@ -88,20 +89,20 @@ impl Gate {
 
 /// Waits until every thread has called this for the `round`th time, counted from 1.
 pub(crate) async fn barrier(c: &Context, round: u64) {
-    meet(c, round, 100).await;
+    meet(c, round, Dur::ns(50)).await;
 }
 
 /// The same of threads that wait long and are in no hurry: they sleep, and look again after 10 us or so.
 pub(crate) async fn barrier_asleep(c: &Context, round: u64) {
-    meet(c, round, 20_000).await;
+    meet(c, round, Dur::ns(10_000)).await;
 }
 
-/// The same with `pause` cycles, of half a nanosecond, between two looks.
-async fn meet(c: &Context, round: u64, pause: u64) {
+/// The same with `pause` between two looks.
+async fn meet(c: &Context, round: u64, pause: Dur) {
     let met = async {
         c.cpu.fetch_add(BARRIER, 1, Order::AcquireRelease).await;
         while c.cpu.load_acquire(BARRIER).await < round * c.threads as u64 {
-            c.compute(pause).await;
+            c.cpu.compute(pause).await;
         }
     };
     c.cpu.charged(Activity::Locks, met).await;

@@ -11,7 +11,7 @@ use crate::record::Kind;
 use protocol::{Activity, Cpu, Order};
 use units::Dur;
 
-/// Cycles of 2 GHz between two looks at a word: at first, and at most.
+/// Time between two looks at a word: at first, and at most.
 const BACKOFF_PS: (u64, u64) = (10_000, 160_000);
 
 /// How often the patience for a turn is the patience for a lock, whose holder may do anything.
