@@ -9,6 +9,7 @@ import pytest
 
 LOADING = """
 import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Who runs tests in the background has it ignored.
 sys.argv = ["NAME", "show", "machines"]
 class Interrupts:
     def find_spec(self, name, path=None, target=None):
