@@ -46,7 +46,7 @@ def test_a_curve_of_the_other_socket_counts_what_was_asked_for_and_not_the_direc
     assert 20 < points[-1]["gb_per_s"] < 2 * 20.8
 
 
-def test_stores_past_the_caches_are_no_faster_than_the_memory(cli: Cli, tmp_path: Any) -> None:
+def test_stores_past_the_caches_are_no_faster_than_the_link(cli: Cli, tmp_path: Any) -> None:
     lines = 4000
     program = cp.Program()
     at, thread = program.map("past.pm", lines * 64), program.main
@@ -55,9 +55,9 @@ def test_stores_past_the_caches_are_no_faster_than_the_memory(cli: Cli, tmp_path
         thread.store_nontemporal(at + 64 * n, n)
     thread.end_region()
     program.save(tmp_path / "past.parquet")
-    ran = cli.json("run", "intel", "trace:past.parquet", "--no-bands")
-    # Two controllers that are busy for 25.92 ns with a line; those in the queues at the end have not been written.
-    assert ran["time_ns"] > 0.9 * (lines - 200) * 25.92 / 2
+    # No fence waits for them. Eight lanes carry 22.2 GB/s; what is in buffers at the end has not been written.
+    ran = cli.json("run", "cxl-expander", "trace:past.parquet", "--no-bands")
+    assert ran["time_ns"] > (lines - 100) * 64 / 22.2
 
 
 def test_a_curve_measures_memory_and_not_the_faults_in_which_its_pages_are_mapped(cli: Cli) -> None:

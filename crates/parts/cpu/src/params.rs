@@ -55,7 +55,7 @@ pub struct CpuParameters {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "cpu")]
 pub struct OutstandingParameters {
-    /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds flushes
+    /// flushes and non-temporal stores that a core may have on their way at once; 0: nothing bounds them
     #[param(
         default = "0",
         source = "open 0: no text names a bound; machines that were measured have their own",
@@ -69,7 +69,7 @@ pub struct OutstandingParameters {
 #[derive(Clone, Debug, Parameters)]
 #[parameters(prefix = "cpu")]
 pub struct NonTemporalParameters {
-    /// write-combining buffers for non-temporal stores; as many of their lines may be on their way, where cpu.outstanding_writes is 0
+    /// write-combining buffers for non-temporal stores
     #[param(default = "10", source = "datasheet: Intel line fill buffers", min = 1, max = 64)]
     pub write_combining: usize,
     /// time from one word of a non-temporal store to the next; eight words are a line, and those that join a whole one take cpu.store_interval_ns
@@ -272,7 +272,6 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
     let flush = FlushParameters::from_settings(settings);
     let path = PersistPathParameters::from_settings(settings);
     let fences = PathFenceParameters::from_settings(settings);
-    let outstanding_writes = Some(outstanding.outstanding_writes).filter(|most| *most > 0);
     let clock = Clock::mhz(RateParameters::from_settings(settings).clock_mhz);
     let cycles = clock.cycles(cpu.instructions_per_reference);
     CoreSpec {
@@ -286,8 +285,7 @@ pub fn core_spec(settings: &Settings, uncached: Dur) -> CoreSpec {
             0 => cpu.outstanding_misses,
             most => most,
         },
-        outstanding_writes,
-        outstanding_nontemporal: outstanding_writes.or(Some(non_temporal.write_combining)),
+        outstanding_writes: Some(outstanding.outstanding_writes).filter(|most| *most > 0),
         window_references: (cpu.window / cpu.instructions_per_reference).max(1),
         store_interval: cpu.store_interval_ns,
         locked: cpu.locked_ns,

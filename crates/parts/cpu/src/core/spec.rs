@@ -23,8 +23,6 @@ pub struct CoreSpec {
     pub outstanding_store_misses: usize,
     /// Flushes and non-temporal stores that may be on their way at once; none where nothing bounds them.
     pub outstanding_writes: Option<usize>,
-    /// Of these, so many at once with a non-temporal store among them; none where nothing bounds them.
-    pub outstanding_nontemporal: Option<usize>,
     /// References, with what is computed between them, that may pass a load whose value nothing waits for.
     pub window_references: u64,
     /// Time from one store's becoming visible to the next.

@@ -273,7 +273,7 @@ impl Front {
         let joins = self.open_buffer(line);
         let takes_a_buffer = joins.is_none() && self.combining.len() >= self.spec.write_combining;
         if takes_a_buffer {
-            self.room_for(self.spec.outstanding_nontemporal)?;
+            self.room_for(self.spec.outstanding_writes)?;
         }
         if self.capabilities.orders_stores && line.is_pm() {
             // It goes past the caches, where nothing could hold it back.
@@ -308,7 +308,7 @@ impl Front {
         }
         let next = self.store_buffer.entries().nth(done);
         let next = next.filter(|next| next.kind == Kind::NonTemporal).map(Entry::line);
-        while self.room_for(self.spec.outstanding_nontemporal).is_ok() {
+        while self.room_for(self.spec.outstanding_writes).is_ok() {
             let Some(place) = self.combining.iter().position(|open| open.leaves(next)) else { return };
             self.emit_combining(at, place);
         }
@@ -410,7 +410,7 @@ impl Front {
 
     /// Every flush and non-temporal store so far has reached the persistence domain.
     fn durable_flushes(&mut self, at: Time) -> Result<(), Blocked> {
-        while !self.combining.is_empty() && self.room_for(self.spec.outstanding_nontemporal).is_ok() {
+        while !self.combining.is_empty() && self.room_for(self.spec.outstanding_writes).is_ok() {
             self.emit_combining(at, 0);
         }
         if self.unacknowledged > 0 { Err(Blocked::Flushes) } else { Ok(()) }

@@ -78,7 +78,6 @@ fn spec() -> CoreSpec {
         store_buffer: 2,
         store_prefetch: false,
         outstanding_writes: None,
-        outstanding_nontemporal: None,
         outstanding_misses: 2,
         outstanding_store_misses: 2,
         window_references: 100,
@@ -538,8 +537,7 @@ fn a_line_that_is_stored_whole_has_its_value_in_each_word() {
 /// A core whose stores past the caches are made faster than the one that may be on its way is answered.
 fn held_up() -> CoreSpec {
     let fast = Dur::ps(100);
-    let buffers =
-        CoreSpec { store_buffer: 16, write_combining: 2, outstanding_nontemporal: Some(1), ..spec() };
+    let buffers = CoreSpec { store_buffer: 16, write_combining: 2, outstanding_writes: Some(1), ..spec() };
     CoreSpec { nontemporal_interval: fast, store_interval: fast, issue: fast, ..buffers }
 }
 
@@ -556,7 +554,7 @@ proptest! {
                 issue: Dur::ZERO,
                 store_buffer: 128,
                 write_combining: buffers,
-                outstanding_nontemporal: outstanding,
+                outstanding_writes: outstanding,
                 nontemporal_interval: Dur::ns(3),
                 ..spec()
             };
@@ -633,21 +631,6 @@ fn a_fence_sends_no_more_lines_than_may_be_on_their_way() {
         heard.len() == 3 && heard.windows(2).all(apart),
         "each behind the answer to the one before: {heard:?}"
     );
-}
-
-#[test]
-fn what_bounds_stores_past_the_caches_leaves_flushes_alone() {
-    let mut bench = Bench::new(held_up(), Mode::Fast);
-    let cpu = bench.core.cpu();
-    bench.run(Box::pin(async move {
-        for n in 0..3 {
-            cpu.clwb(line(n)).await;
-        }
-        cpu.fence(FenceKind::Sfence).await;
-    }));
-    let heard: Vec<Time> = bench.heard.iter().map(|(at, _)| *at).collect();
-    let close = |pair: &[Time]| pair[1].since(pair[0]) < Dur::ns(2 * WIRE);
-    assert!(heard.len() == 3 && heard.windows(2).all(close), "none waits for an answer: {heard:?}");
 }
 
 #[test]
