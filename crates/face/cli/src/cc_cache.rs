@@ -2,10 +2,10 @@
 
 use super::{LIBRARY_WRITERS, WRAPPED, command, env, output, unwritten};
 use crate::Failure;
+use crate::abandoned;
 use crate::interrupt::Temporary;
 use crate::lines::remark;
-use crate::recordings::is_abandoned;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 /// What is compiled on the user's machine, by path; `runtime.c` is one unit of the files before it. Programs see the
@@ -71,18 +71,8 @@ fn builder(name: &str) -> Option<u32> {
     process.parse().ok().filter(|_| is_hash)
 }
 
-/// Removes what processes that were killed have built in part.
-fn remove_abandoned(cache: &Path) {
-    for entry in std::fs::read_dir(cache).into_iter().flatten().flatten() {
-        let process = builder(&entry.file_name().to_string_lossy());
-        if process.is_some_and(|process| is_abandoned(&entry.path(), process)) {
-            _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 fn build(folder: &Path) -> Result<(), Failure> {
-    remove_abandoned(folder.parent().unwrap_or(folder));
+    abandoned::remove(folder.parent().unwrap_or(folder), builder, Metadata::is_dir);
     let temporary = Temporary::new(folder.with_extension(format!("{}", std::process::id())));
     let fresh = temporary.path();
     put(fresh, None)?;

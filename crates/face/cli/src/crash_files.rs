@@ -1,16 +1,15 @@
 //! What a power failure left, as files: a folder for each run of a check.
 
-use crate::Failure;
 use crate::crash_beside::Beside;
 use crate::crash_names::Names;
 use crate::interrupt::Temporary;
-use crate::recordings::is_abandoned;
+use crate::{Failure, abandoned};
 use check::crash::Mark;
 use protocol::PAGE_BYTES;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::{File, FileTimes};
+use std::fs::{File, FileTimes, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
@@ -177,7 +176,7 @@ impl Folder {
     fn make(root: &Path, number: usize) -> std::io::Result<Folder> {
         // Elsewhere the file system may be other machines' too, whose locks on folders are not seen here.
         if root == Path::new(MEMORY) {
-            remove_abandoned(root);
+            abandoned::remove(root, maker, is_settled);
         }
         let name = format!("{CALLED}{}-{number}", std::process::id());
         let temporary = Temporary::new(root.join(name));
@@ -206,20 +205,9 @@ fn maker(name: &str) -> Option<u32> {
     if digits(process) && digits(number) { process.parse().ok() } else { None }
 }
 
-/// Removes folders of processes that were killed. One that was made just now may not have its lock yet.
-fn remove_abandoned(root: &Path) {
-    let Ok(entries) = std::fs::read_dir(root) else { return };
-    for entry in entries.flatten() {
-        let is_old = |about: std::fs::Metadata| {
-            about.is_dir() && about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLED))
-        };
-        let process = maker(&entry.file_name().to_string_lossy());
-        if entry.metadata().is_ok_and(is_old)
-            && process.is_some_and(|process| is_abandoned(&entry.path(), process))
-        {
-            _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
+/// Whether it is a folder that was not made just now, and may not have its lock yet.
+fn is_settled(about: &Metadata) -> bool {
+    about.is_dir() && about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLED))
 }
 
 /// A new folder for checks on files of `bytes` bytes: in memory where there is room and `TMPDIR` says nothing.

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_found::Found;
 use crate::crash_options::folder;
-use crate::output;
+use crate::{kept, output};
 use check::crash::{Persistency, Search, SoFar, Timed, TimedFailure};
 use machine::{Description, WorkloadDescription};
 use serde_json::{Value, json};
@@ -38,10 +38,13 @@ fn identity(args: &CrashArgs, model: Persistency) -> Value {
 }
 
 /// What is behind the names: the recording's bytes, what was set of the machine and of its program, and this build's version.
-fn behind(args: &CrashArgs, machine: &Description, workload: &WorkloadDescription) -> Result<Value, Failure> {
+fn behind(
+    args: &CrashArgs,
+    machine: &Description,
+    workload: &WorkloadDescription,
+) -> Result<String, Failure> {
     let told = output::provenance_of(&args.workload)?;
-    let settings = [&machine.settings, &workload.settings].map(|set| format!("{set:?}"));
-    Ok(json!([told["version"], told["recordings"], settings, format!("{:?}", machine.memories)]))
+    Ok(kept::hash(&json!([told["version"], told["recordings"]]).to_string(), machine, workload))
 }
 
 /// What must be the same, besides, for power failures on the machine to go on.

@@ -31,7 +31,7 @@ fn runs_of(out: &Path) -> PathBuf {
 
 /// What killed processes left half made goes; who interrupts the command is told where its runs are.
 fn begin(folder: &Path) {
-    crate::recordings::remove_abandoned(folder);
+    crate::abandoned::remove_partial(folder);
     let text = format!("runs that are done are in {} (the same command goes on)", folder.display());
     crate::interrupt::keeps(folder, text);
 }
@@ -105,10 +105,7 @@ impl KeptRuns {
 
     /// Everything that a run hangs on, in short.
     pub(crate) fn hash(&self, machine: &Description, workload: &WorkloadDescription) -> String {
-        let memories: Vec<_> = machine.memories.iter().map(|m| format!("{m:?}")).collect();
-        let (own, program) = (&machine.settings, &workload.settings);
-        let text = format!("{}|{own:?}|{memories:?}|{}|{program:?}", self.of, workload.name);
-        format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
+        hash(&self.of, machine, workload)
     }
 
     fn file(&self, machine: usize, variant: Variant) -> String {
@@ -129,6 +126,14 @@ impl KeptRuns {
         // Two files of one name in different folders are two machines.
         format!("{:02}.{stem}{recording}{end}", machine + 1)
     }
+}
+
+/// Everything that a result hangs on, in short: a machine, its program, and what else is `of` it.
+pub(crate) fn hash(of: &str, machine: &Description, workload: &WorkloadDescription) -> String {
+    let memories: Vec<_> = machine.memories.iter().map(|m| format!("{m:?}")).collect();
+    let (own, program) = (&machine.settings, &workload.settings);
+    let text = format!("{of}|{own:?}|{memories:?}|{}|{program:?}", workload.name);
+    format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
 }
 
 /// Times that memory was measured by for machines at page fidelity, in the user's cache. A file has the time, and what it is

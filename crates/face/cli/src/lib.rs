@@ -6,6 +6,7 @@
 #[global_allocator]
 static MEMORY: host::LargePages = host::LargePages;
 
+mod abandoned;
 mod accounts;
 mod apart;
 mod args;

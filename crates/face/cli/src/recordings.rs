@@ -1,7 +1,7 @@
 //! Recordings on the disk: opened without reading them into memory, written a piece at a time.
 
 use crate::Failure;
-use crate::whole;
+use crate::{abandoned, whole};
 use protocol::Image;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -115,27 +115,6 @@ pub(crate) fn numbered(out: &Path, which: &str) -> PathBuf {
 
 /// Makes a file, and removes what others left half made beside it.
 fn put<T>(path: &Path, write: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T, Failure> {
-    remove_abandoned(whole::folder_of(path));
+    abandoned::remove_partial(whole::folder_of(path));
     whole::put(path, write)
-}
-
-/// Whether a process that is no more left a file or folder. One that lives holds a lock on it, whose number may mean another
-/// process here: the folder may be another host's or container's too.
-pub(crate) fn is_abandoned(path: &Path, process: u32) -> bool {
-    let lives = Path::new("/proc").join(process.to_string()).exists();
-    !lives && File::open(path).is_ok_and(|f| f.try_lock().is_ok())
-}
-
-/// Removes what processes that were killed left half made in a folder.
-pub(crate) fn remove_abandoned(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix('.').and_then(|n| n.strip_suffix(".partial"));
-        let process = process.and_then(|n| n.rsplit_once('.')).and_then(|(_, n)| n.parse::<u32>().ok());
-        let is_file = entry.file_type().is_ok_and(|t| t.is_file());
-        if is_file && process.is_some_and(|process| is_abandoned(&entry.path(), process)) {
-            _ = std::fs::remove_file(entry.path());
-        }
-    }
 }

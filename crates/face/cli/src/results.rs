@@ -2,7 +2,7 @@
 //! the two are never taken for one.
 
 use crate::whole::{self, Ready};
-use crate::{Failure, recordings};
+use crate::{Failure, abandoned};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -83,7 +83,7 @@ pub(crate) fn put(
     folder: &Path,
     write: impl FnOnce(&mut Own<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    recordings::remove_abandoned(folder);
+    abandoned::remove_partial(folder);
     let earlier = earlier(folder);
     let mut own = Own { folder, names: BTreeSet::new(), ready: Vec::new() };
     write(&mut own)?;
