@@ -52,6 +52,8 @@ def test_a_recording_goes_to_gem5_and_back(cli: Cli) -> None:
         ("drmemtrace", b"\x19" + bytes(20), "byte 12"),
         ("gem5", b"gem5\x05", "byte 5"),
         ("ramulator-data", b"LD 1 2\nLD 1\n", "line 2"),
+        ("ramulator", b"3 64\n3 64 128 192\n", "line 2"),
+        ("dramsim3", b"0x80 READ 1\n0x80 READ\n", "line 2"),
         ("damon", b"x damon_aggregated: y\n", "line 1"),
         ("perf-mem", b"a\nb 2 z |OP LOAD|\n", "line 2"),
         ("oracle-general", bytes(25), "byte 24"),

@@ -393,7 +393,7 @@ pub(crate) enum TraceCommand {
     Convert {
         input: PathBuf,
         output: PathBuf,
-        /// The input's format: lackey, champsim, ramulator, ramulator-data, pmemcheck, drmemtrace, gem5, damon, perf-mem,
+        /// The input's format: lackey, champsim, ramulator, ramulator-data, dramsim3, pmemcheck, drmemtrace, gem5, damon, perf-mem,
         /// oracle-general or ktracker (what track --out NAME.ktracker keeps); packed with gzip, zstd or zip as it is
         #[arg(long)]
         from: Option<String>,

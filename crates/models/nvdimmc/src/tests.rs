@@ -281,7 +281,7 @@ fn a_window_has_what_fits_and_nothing_that_the_checker_objects_to() {
     let mut random = Random::new(7, 0);
     let mut refused = 0;
     for groups in [GroupBits::Rows, GroupBits::Top] {
-        for speed in [Spec::DDR4_1600, Spec::DDR4_2400, Spec::DDR4_2933] {
+        for speed in [Spec::DDR4_1600, Spec::DDR4_2133, Spec::DDR4_2400, Spec::DDR4_2933, Spec::DDR4_3200] {
             let rfc = speed.clocks(Dur::ns(1250));
             let spec = BusSpec { host: Spec { rfc, groups, ..speed }, dram_rfc: speed.rfc, detector_late: 0 };
             let refresh = Command { clock: 10_000, kind: Kind::Refresh, rank: 0, bank: 0, row: 0 };

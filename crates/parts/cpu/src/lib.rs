@@ -41,7 +41,7 @@ pub const SYSTEM: System = System {
 /// Shape and speed of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheShape {
-    /// Sets, a power of two.
+    /// Sets: any number from one on.
     pub sets: usize,
     /// Lines in a set.
     pub ways: usize,
@@ -62,12 +62,15 @@ pub enum Index {
 }
 
 impl CacheShape {
+    /// The set of a line. Cost: a mask where sets are a power of two, as those of most private caches are, else a division.
+    #[inline]
     fn set_of(&self, line: protocol::Line) -> usize {
         let number = match self.index {
             Index::Modulo => line.0,
             Index::Hash => units::mix(line.0),
         };
-        number as usize & (self.sets - 1)
+        let mask = self.sets - 1;
+        if self.sets & mask == 0 { number as usize & mask } else { number as usize % self.sets }
     }
 
     fn lines(&self) -> usize {
@@ -107,6 +110,19 @@ mod tests {
         for n in 1..4 {
             let (all, too) = together(n);
             assert!(all > 30 && too * 8 < all, "{too} of {all}");
+        }
+    }
+
+    #[test]
+    fn lines_are_spread_over_any_number_of_sets() {
+        for index in [Index::Modulo, Index::Hash] {
+            for sets in [1, 3, 64, 40_960] {
+                let shape = CacheShape { sets, ways: 11, latency: units::Dur::ZERO, index };
+                let mut lines = vec![0; sets];
+                (0..8 * sets as u64).for_each(|line| lines[shape.set_of(Line(line))] += 1);
+                assert!(index == Index::Hash || lines.iter().all(|n| *n == 8), "{sets}");
+                assert!(lines.iter().all(|n| *n < 40), "{sets}");
+            }
         }
     }
 

@@ -101,10 +101,10 @@ pub struct RateParameters {
 #[parameters(prefix = "l1")]
 pub struct L1Parameters {
     /// size of the first-level data cache
-    #[param(default = "32 KiB", source = "paper: ASAP Table II", min = 1 << 10, max = 1 << 24, bytes)]
+    #[param(default = "32 KiB", source = "paper: ASAP Table II", multiple_of = 64, max = 1 << 24)]
     pub size_bytes: usize,
     /// ways of the first-level data cache
-    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
+    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64)]
     pub ways: usize,
     /// time of a first-level hit
     #[param(default = "1", source = "paper: ASAP Table II", range = ns::SERVICE)]
@@ -116,10 +116,10 @@ pub struct L1Parameters {
 #[parameters(prefix = "l2")]
 pub struct L2Parameters {
     /// size of the private second-level cache
-    #[param(default = "2 MiB", source = "paper: ASAP Table II", min = 1 << 10, max = 1 << 28, bytes)]
+    #[param(default = "2 MiB", source = "paper: ASAP Table II", multiple_of = 64, max = 1 << 28)]
     pub size_bytes: usize,
     /// ways of the private second-level cache
-    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
+    #[param(default = "8", source = "paper: ASAP Table II", min = 1, max = 64)]
     pub ways: usize,
     /// time of a second-level hit
     #[param(default = "10", source = "paper: ASAP Table II", range = ns::SERVICE)]
@@ -131,10 +131,10 @@ pub struct L2Parameters {
 #[parameters(prefix = "llc")]
 pub struct LlcParameters {
     /// size of the shared last-level cache
-    #[param(default = "16 MiB", source = "paper: ASAP Table II", min = 1 << 12, max = 1 << 32, bytes)]
+    #[param(default = "16 MiB", source = "paper: ASAP Table II", multiple_of = 64, max = 1 << 32)]
     pub size_bytes: usize,
     /// ways of the shared last-level cache
-    #[param(default = "16", source = "paper: ASAP Table II", min = 1, max = 64, power_of_two)]
+    #[param(default = "16", source = "paper: ASAP Table II", min = 1, max = 64)]
     pub ways: usize,
     /// time of a lookup in the last-level cache and directory
     #[param(default = "12", source = "artifact: 40 cycles configured, wires taken off", range = ns::NS)]
@@ -332,12 +332,24 @@ pub fn directory_spec(settings: &Settings, cores: usize, caches_persist: bool) -
 pub fn check(settings: &Settings) -> Result<(), String> {
     let (l1, l2) = (L1Parameters::from_settings(settings), L2Parameters::from_settings(settings));
     let llc = LlcParameters::from_settings(settings);
-    let sizes =
-        [("l1", l1.size_bytes, l1.ways), ("l2", l2.size_bytes, l2.ways), ("llc", llc.size_bytes, llc.ways)];
-    for (cache, size, ways) in sizes {
+    let sizes = [
+        ("l1", l1.size_bytes, 1 << 10, l1.ways),
+        ("l2", l2.size_bytes, 1 << 10, l2.ways),
+        ("llc", llc.size_bytes, 1 << 12, llc.ways),
+    ];
+    for (cache, size, least, ways) in sizes {
+        if size < least {
+            return Err(format!("{cache}.size_bytes: {size} bytes; give {least} at least"));
+        }
         if size / 64 < ways {
             return Err(format!(
                 "{cache}.size_bytes: {size} bytes hold fewer than {cache}.ways = {ways} lines"
+            ));
+        }
+        if !(size / 64).is_multiple_of(ways) {
+            return Err(format!(
+                "{cache}.size_bytes: {size} bytes are no whole number of sets of {cache}.ways = {ways} lines; give a multiple of {} bytes",
+                64 * ways
             ));
         }
     }

@@ -42,6 +42,32 @@ fn messages_name_file_line_key_and_what_is_accepted() {
     assert!(refused("extends = \"mine\"\n").contains("itself"));
 }
 
+/// Caches of today's servers: 48 KiB in 12 ways, 1.25 MiB in 20, 36 MiB in 12 (49,152 sets).
+#[test]
+fn caches_have_any_number_of_ways_and_sets() {
+    let text = "extends = \"intel\"\n[l1]\nsize_bytes = \"48 KiB\"\nways = 12\n[l2]\nsize_bytes = \"1280 KiB\"\nways = 20\n[llc]\nsize_bytes = \"36 MiB\"\nways = 12\n";
+    let today = Description::parse("mine", "mine.toml", text).unwrap();
+    let mut chain = WorkloadDescription::named("bandwidth-latency").unwrap();
+    for (key, value) in [("threads", "1"), ("pages", "11"), ("warm", "5000")] {
+        chain.set(&format!("workload.{key}"), value).unwrap();
+    }
+    let time_of =
+        |machine: &Description| run(machine, &chain, &RunOptions::default()).unwrap().time.as_ps() as f64;
+    // 44 KiB are within the first level of the one, and beyond that of the other.
+    let (fits, is_beyond) = (time_of(&today), time_of(&Description::preset("intel").unwrap()));
+    assert!(fits < 0.6 * is_beyond, "{fits} {is_beyond}");
+    let e = refused("extends = \"intel\"\n[l1]\nways = 12\n");
+    assert!(
+        e.starts_with("mine.toml:3: l1.ways")
+            || e.starts_with("mine.toml:3: l1.size_bytes: 32768 bytes are no whole"),
+        "{e}"
+    );
+    let e = refused("[l1]\nsize_bytes = 100\n");
+    assert!(e.contains("a multiple of 64 bytes"), "{e}");
+    let e = refused("[llc]\nsize_bytes = 64\nways = 1\n");
+    assert!(e.contains("llc.size_bytes: 64 bytes; give 4096 at least"), "{e}");
+}
+
 #[test]
 fn what_does_not_fit_together_is_told_with_its_line_and_its_numbers() {
     let e = refused("extends = \"intel\"\n[l2]\nsize_bytes = \"16 KiB\"\n");

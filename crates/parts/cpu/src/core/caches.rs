@@ -270,9 +270,10 @@ mod tests {
         /// Two levels against lists: what is found where, what leaves, and that bytes stay with their line.
         #[test]
         fn lines_are_found_where_the_least_recently_used_have_made_room(
-            accesses in prop::collection::vec((0..24_u64, any::<bool>()), 1..200)
+            accesses in prop::collection::vec((0..24_u64, any::<bool>()), 1..200),
+            sets in prop::sample::select(&[(2, 4), (3, 4), (1, 3), (2, 5)][..])
         ) {
-            let (l1, l2) = (shape(2, 2), shape(4, 3));
+            let (l1, l2) = (shape(sets.0, 2), shape(sets.1, 3));
             let (mut caches, mut lists) = (Caches::new(l1, l2), Lists::default());
             let mut bytes: BTreeMap<u64, u64> = BTreeMap::new();
             for (n, (number, write)) in accesses.into_iter().enumerate() {

@@ -23,6 +23,7 @@
 //! Sources: JESD79-4 (timing tables, §4.26 refresh); Rixner et al. (ISCA 2000) for FR-FCFS.
 
 mod bank_set;
+mod bins;
 mod command;
 mod lanes;
 mod legality;

@@ -9,12 +9,24 @@ pub enum Speed {
     /// DDR4-1600.
     #[word = "1600"]
     Mt1600,
+    /// DDR4-1866.
+    #[word = "1866"]
+    Mt1866,
+    /// DDR4-2133.
+    #[word = "2133"]
+    Mt2133,
     /// DDR4-2400.
     #[word = "2400"]
     Mt2400,
+    /// DDR4-2666.
+    #[word = "2666"]
+    Mt2666,
     /// DDR4-2933.
     #[word = "2933"]
     Mt2933,
+    /// DDR4-3200.
+    #[word = "3200"]
+    Mt3200,
 }
 
 /// Sizes of DRAM devices.
@@ -135,8 +147,12 @@ pub fn channel(s: &Settings) -> Result<Spec, String> {
     let ddr = DdrParameters::from_settings(s);
     let speed = match ddr.speed {
         Speed::Mt1600 => Spec::DDR4_1600,
+        Speed::Mt1866 => Spec::DDR4_1866,
+        Speed::Mt2133 => Spec::DDR4_2133,
         Speed::Mt2400 => Spec::DDR4_2400,
+        Speed::Mt2666 => Spec::DDR4_2666,
         Speed::Mt2933 => Spec::DDR4_2933,
+        Speed::Mt3200 => Spec::DDR4_3200,
     };
     let gigabits = match ddr.density_gbit {
         Density::Gb4 => 4,

@@ -119,7 +119,7 @@ fn busy(spec: Spec, seed: u64, count: u64) -> Channel {
 
 fn specs() -> Vec<Spec> {
     let mut specs = Vec::new();
-    for spec in [Spec::DDR4_1600, Spec::DDR4_2400] {
+    for spec in [Spec::DDR4_1600, Spec::DDR4_2400, Spec::DDR4_3200] {
         for (gigabits, ranks, postponed) in [(4, 1, 0), (8, 2, 4), (16, 4, 8)] {
             specs.push(Spec { ranks, postponed, ..spec.with_density(gigabits).unwrap() });
         }

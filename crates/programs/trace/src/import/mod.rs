@@ -3,6 +3,7 @@
 mod champsim;
 mod chunks;
 mod damon;
+mod dramsim;
 mod drmemtrace;
 pub(crate) mod gem5;
 mod ktracker;
@@ -33,10 +34,12 @@ pub enum Format {
     Lackey,
     /// ChampSim: 64-byte binary records.
     ChampSim,
-    /// Ramulator: `0xADDRESS R|W`, or `LD|ST ADDRESS`.
+    /// Ramulator: `0xADDRESS R|W`, `LD|ST ADDRESS`, or `INSTRUCTIONS READ [WRITTEN_BACK]`.
     Ramulator,
     /// Ramulator with sizes and what is stored: `LD ADDRESS BYTES`, `ST ADDRESS BYTES VALUE...`.
     RamulatorData,
+    /// DRAMsim3 and DRAMSim2: `0xADDRESS READ|WRITE CYCLE`.
+    DramSim,
     /// pmemcheck's store log.
     Pmemcheck,
     /// DynamoRIO's drmemtrace: entries of twelve bytes.
@@ -55,11 +58,12 @@ pub enum Format {
 
 impl Format {
     /// The formats by name.
-    pub const ALL: [(&'static str, Format); 11] = [
+    pub const ALL: [(&'static str, Format); 12] = [
         ("lackey", Format::Lackey),
         ("champsim", Format::ChampSim),
         ("ramulator", Format::Ramulator),
         ("ramulator-data", Format::RamulatorData),
+        ("dramsim3", Format::DramSim),
         ("pmemcheck", Format::Pmemcheck),
         ("drmemtrace", Format::Drmemtrace),
         ("gem5", Format::Gem5),
@@ -78,7 +82,7 @@ impl Format {
             Format::RamulatorData => "threads, flushes, fences, source places and persistent ranges",
             Format::Pmemcheck => pmemcheck::LACKS,
             Format::Drmemtrace => "store values, clwb, fences, source places and persistent ranges",
-            Format::Gem5 => {
+            Format::Gem5 | Format::DramSim => {
                 "store values, threads, flushes, fences, instructions, source places and persistent ranges"
             }
             Format::Damon => {
@@ -163,6 +167,7 @@ fn read(format: Format, input: &mut dyn BufRead, sink: &mut Sink<'_>) -> Result<
         Format::RamulatorData => {
             text::lines(input, &mut |n, line| ramulator::data_line(n, line, &mut counted))
         }
+        Format::DramSim => text::lines(input, &mut |n, line| dramsim::line(n, line, &mut counted)),
         Format::Pmemcheck => pmemcheck::read(input, &mut counted),
         Format::Drmemtrace => drmemtrace::read(input, &mut counted),
         Format::Gem5 => gem5::read(input, &mut counted),

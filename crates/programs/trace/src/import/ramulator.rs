@@ -1,4 +1,4 @@
-//! Ramulator's traces: of addresses, and (2.1) of loads and stores with sizes and what is stored.
+//! Ramulator's traces: of addresses, of a core's instructions, and (2.1) of loads and stores with sizes and what is stored.
 
 use super::{Sink, pieces, plain, short};
 use crate::error::TraceError;
@@ -7,28 +7,41 @@ use crate::recording::Recording;
 use std::io::Write;
 
 /// In hexadecimal after 0x, else decimal.
-fn number_of(text: &str) -> Option<u64> {
+pub(super) fn number_of(text: &str) -> Option<u64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     }
 }
 
-/// Lines such as `0x12345680 R` (memory traces) or `LD 0x1234` (load-store traces); whole lines of 64 bytes.
+/// Lines such as `0x12345680 R` (memory traces), `LD 0x1234` (load-store traces), or `3 20734016 20734016` (a core's: instructions
+/// without an access, what the next one loads, and the line that a cache wrote back, if it did); whole lines of 64 bytes.
 pub(super) fn line(number: usize, line: &str, sink: &mut Sink<'_>) -> Result<(), TraceError> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let bad = || {
-        let text = format!("\"{}\" is neither `0xADDRESS R|W` nor `LD|ST ADDRESS`", short(line));
+        let text = format!(
+            "\"{}\" is neither `0xADDRESS R|W`, `LD|ST ADDRESS` nor `INSTRUCTIONS READ [WRITTEN_BACK]`",
+            short(line)
+        );
         TraceError::line(number, text)
     };
-    let (kind, address) = match words[..] {
-        [] => return Ok(()),
-        [c, ..] if c.starts_with('#') => return Ok(()),
-        [address, "R"] | ["LD", address, ..] => (Kind::Load, address),
-        [address, "W"] | ["ST", address, ..] => (Kind::Store, address),
-        _ => return Err(bad()),
+    let mut whole = |kind, address: &str, instructions| {
+        let address = number_of(address).ok_or_else(bad)? & !63;
+        pieces(sink, Record { instructions, ..plain(kind, address) }, 8)
     };
-    pieces(sink, plain(kind, number_of(address).ok_or_else(bad)? & !63), 8)
+    match words[..] {
+        [] => Ok(()),
+        [c, ..] if c.starts_with('#') => Ok(()),
+        [address, "R"] | ["LD", address, ..] => whole(Kind::Load, address, 0),
+        [address, "W"] | ["ST", address, ..] => whole(Kind::Store, address, 0),
+        [instructions, read, ref written_back @ ..] if written_back.len() <= 1 => {
+            // The access is an instruction too.
+            let instructions: u32 = instructions.parse().map_err(|_| bad())?;
+            whole(Kind::Load, read, instructions.saturating_add(1))?;
+            written_back.iter().try_for_each(|address| whole(Kind::Store, address, 0))
+        }
+        _ => Err(bad()),
+    }
 }
 
 /// The most bytes of a load or store.

@@ -177,6 +177,37 @@ fn damaged_gem5_traces_say_where() {
 }
 
 #[test]
+fn ramulators_trace_of_a_core_has_instructions_and_what_caches_wrote_back() {
+    let trace = of(Format::Ramulator, b"3 20734016\n# a remark\n0 0x13c6040 64\n");
+    let expected = [(20734016, Kind::Load, 4), (0x13c6040, Kind::Load, 1), (64, Kind::Store, 0)];
+    let recording = Recording::of_trace(trace).unwrap();
+    let found: Vec<_> = recording.in_order().map(|r| (r.address, r.kind, r.instructions)).collect();
+    assert_eq!(found, expected);
+    for bad in ["-1 64\n", "1 64 128 192\n", "1\n", "4294967296 64\n", "1 x\n", "1 64 y\n"] {
+        refused(Format::Ramulator, bad.as_bytes(), "line 1");
+    }
+}
+
+#[test]
+fn dramsims_traces_are_read_by_any_of_their_words() {
+    let text =
+        "0x7f6480 READ 0\n0x7f64c7 WRITE 3\n; k6\n0x100 P_FETCH 5\n0x140 P_MEM_WR 9\n\n0x180 BOFF 9.5\n";
+    let expected = [
+        (0, Kind::Load, 0x7f6480, 8),
+        (0, Kind::Store, 0x7f64c0, 8),
+        (0, Kind::Load, 0x100, 8),
+        (0, Kind::Store, 0x140, 8),
+        (0, Kind::Store, 0x180, 8),
+    ];
+    assert_eq!(kinds(&of(Format::DramSim, text.as_bytes())), expected);
+    for bad in
+        ["0x80 READ\n", "0x80 R 1\n", "128 READ 1\n", "0xg READ 1\n", "0x80 READ x\n", "0x80 READ 1 2\n"]
+    {
+        refused(Format::DramSim, bad.as_bytes(), "line 1");
+    }
+}
+
+#[test]
 fn ramulators_loads_and_stores_keep_what_is_stored() {
     let text = "LD 0x1000 8\nST 4097 3 1 2 255\n";
     let trace = of(Format::RamulatorData, text.as_bytes());
