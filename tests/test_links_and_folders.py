@@ -82,6 +82,10 @@ int main(int count, char **words) {
         if (put("data", sync) || folder(".") || close(open("done", O_RDWR | O_CREAT, 0644))) return 1;
         return folder(".");
     }
+    if (!strcmp(word, "moved")) {
+        if (put("adm/tmp", sync) || rename("adm/tmp", "adm/data") || symlink("2", "alt/tmp")) return 1;
+        return rename("alt/tmp", "alt/cur");
+    }
     if (!strcmp(word, "late")) return rename("x", "y") || put("y/old", 1) || folder(".");
     if (!strcmp(word, "read")) {
         volatile char *zone = mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/usr/share/zoneinfo/UTC", O_RDONLY), 0);
@@ -151,6 +155,19 @@ def test_valgrind_sees_names_as_hooks_do(binary: Cli, name: str, verdict: str) -
     check = f"{binary.folder}/{name} --check {{folder}}/f.pm {{acknowledged}}"
     done = binary.run("crash", "intel", "trace:t.cpt", "--model", "px86", "--points", 30, "--check", check)
     assert done.returncode == CODES[verdict], done.stdout + done.stderr
+
+
+def test_a_link_that_was_replaced_is_there_where_its_replacing_is_lost(program: Cli) -> None:
+    for folder in ("adm", "alt"):
+        (program.folder / folder).mkdir()
+    (program.folder / "adm/data").write_text("old")
+    (program.folder / "alt/cur").symlink_to("1")
+    (program.folder / "alt/1").write_text("found")
+    record(program, "moved")
+    done = crash(program, "readlink {folder}/alt/cur && test -s {folder}/adm/data", "--beside", ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = crash(program, "readlink {folder}/alt/cur | grep -q 2", "--beside", ".")
+    assert done.returncode == 1, "nothing synced the new one's name"
 
 
 def test_a_name_that_is_not_utf8_is_kept(program: Cli) -> None:

@@ -299,8 +299,11 @@ impl<'a> Recorded<'a> {
         let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
         let changed = facts.changed();
         let near = names_of(about, &facts, &layout, &changed, std::iter::empty());
-        let is_far =
-            |(n, f): &(&u32, &trace::File)| !changed.contains(n) && !is_memory(**n) && !near.has(&f.path);
+        // What the program replaces is there where the replacing is lost.
+        let taken: BTreeSet<&str> = facts.named.paths().map(|(_, path)| path).collect();
+        let is_far = |(n, f): &(&u32, &trace::File)| {
+            !changed.contains(n) && !is_memory(**n) && !near.has(&f.path) && !taken.contains(f.path.as_str())
+        };
         let far: BTreeSet<u32> = about.files.iter().filter(is_far).map(|(number, _)| *number).collect();
         let beside = args.beside.as_ref().map(|folder| crash_beside::all(folder, &recorded(about, &far)));
         let beside: Arc<[Beside]> = beside.transpose()?.unwrap_or_default().into();
