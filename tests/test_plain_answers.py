@@ -165,6 +165,21 @@ def test_a_verdict_without_a_failure_says_what_it_left_out(cli: Cli) -> None:
     assert "bounded:" not in whole
 
 
+def test_a_small_program_is_cut_at_a_hundred_instants_on_its_machine(cli: Cli) -> None:
+    few = ("crash", "intel", "queue", "--set", "workload.operations=10", "--images", "2")
+    assert cli.json(*few, "--points", 1000)["timed"]["points"] == 100
+    assert cli.json(*few, "--points", 7)["timed"] | {"failures": []} == {"points": 7, "bounded": True, "failing_points": 0, "failures": []}
+
+
+def test_what_a_device_takes_is_told_where_nothing_failed(cli: Cli) -> None:
+    published = ("--set", "nvdimm.write_queue_survives=false", "--set", "workload.operations=20")
+    text = cli("crash", "nvdimmc-poc", "append", "--points", "20", *published)
+    assert "its write pending queue is lost" in text and "none of it is a failure" in text
+    done = cli.run("holdup", "nvdimmc-poc", "append", *published)
+    assert done.returncode == 0 and "that is lost whatever energy is stored, and is not counted" in done.stderr
+    assert "of a machine's protocol, explore" in cli.refuses("litmus", "asap-rp")
+
+
 def test_one_instant_that_was_asked_for_is_no_bound(cli: Cli) -> None:
     text = cli("crash", "intel", "hashmap", "--at", "40 us", "--set", "workload.operations=60")
     assert "power failures in the run   1\n" in text and "the bound" not in text

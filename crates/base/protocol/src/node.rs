@@ -25,12 +25,13 @@ pub enum Depth {
 }
 
 /// What a machine does not save when the power fails though its program had been told that it was durable, by first
-/// address.
+/// address. Either may have older contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// A page of 4 KB: it may have older contents.
+    /// A page of 4 KB, of a dump that stored energy did not suffice for: recovery has to fail.
     Page(u64),
-    /// A line: it may have older contents.
+    /// A line that the machine never promises to save, which it says elsewhere (`MemoryKind::forgets`): recovery of the simulator's
+    /// own workloads takes it.
     Line(u64),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::columns;
 use crate::output::Table;
-use crate::quantity::{plain, time};
+use crate::quantity::{time, with_unit};
 use machine::Report;
 use machine::params::MACHINE;
 use protocol::Param;
@@ -318,7 +318,9 @@ impl Reason {
         let word = if self.more_ns > 0.0 { "more" } else { "less" };
         let mut text = format!("{} {word} {}", time(self.more_ns.abs()), self.cause.doing);
         if let Some((name, here, there)) = self.evidence {
-            text += &format!(" ({name} {} against {})", plain(here), plain(there));
+            let unit = machine::statistic(name).map_or("1", |info| info.unit);
+            let [here, there] = [here, there].map(|value| with_unit(name, value, unit));
+            text += &format!(" ({name} {here} against {there})");
         }
         text
     }

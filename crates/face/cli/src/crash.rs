@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::CrashArgs;
 use crate::crash_asked::ASKED;
 use crate::crash_lab::{Lab, of_the_machine};
-use crate::crash_options::{RESULT, WRITES, bounds, every, folder, replay};
+use crate::crash_options::{INSTANTS, RESULT, bounds, every, folder, replay};
 use crate::crash_so_far::{Keeper, SO_FAR};
 use crate::{crash_hosts, crash_recorded, interrupt, output, progress, races, results};
 use check::crash::{self, Persistency};
@@ -183,7 +183,7 @@ fn built_in_lab(
             built_in.name
         ))
     })?;
-    let every = every(args, WRITES)?;
+    let asked = every(args)?;
     let shown = progress::simulation(&args.common, 1, "what the program does");
     let log = machine::within_arenas(workload, || crash::of_program(workload, seed))?
         .ok_or_else(|| Failure::BadInput("the program cannot be run without a machine".into()))?;
@@ -196,6 +196,9 @@ fn built_in_lab(
     let options = output::options(&args.settings);
     let mut keeper = Keeper::new(args, machine, workload, model)?;
     let (found, seconds) = output::timed(|| {
+        let most = args.points.min(INSTANTS);
+        let spread = || crash::spread(machine, workload, &options, most, Vec::new()).map(|cuts| cuts.every);
+        let every = asked.map_or_else(spread, Ok)?;
         let bar = progress::bar(&args.common, args.points, "power failures");
         let mut told = |memory: &mut dyn Persistent, ended: &[u64]| {
             bar.step();
@@ -240,7 +243,7 @@ fn built_in_lab(
         ..Lab::of(model)
     };
     lab.notes.extend(races::of_log(model, &log));
-    lab.notes.extend(of_the_machine(machine, lab.timed.as_ref())?);
+    lab.notes.extend(of_the_machine(machine, lab.timed.as_ref(), true)?);
     if log.cut {
         lab.notes.push(format!(
             "the model's images are of the program's first {} events only: no log is longer; make the program shorter",

@@ -7,7 +7,7 @@ use crate::crash_lab::Lab;
 use crate::crash_options::every;
 use crate::output;
 use check::crash::{Timed, TimedFailure};
-use machine::{Description, WorkloadDescription, power_failures};
+use machine::{CrashEvery, Description, WorkloadDescription, power_failures};
 use serde_json::json;
 use simulator::{Broken, PowerFailure};
 
@@ -24,7 +24,7 @@ pub(crate) fn lab(
     refused(args)?;
     output::make_folder(args.out.as_deref())?;
     // A run of hosts makes few writes.
-    let every = every(args, 1)?;
+    let every = every(args)?.unwrap_or(CrashEvery::Persists(1));
     let mut found = Found::default();
     let (whole, seconds) = output::timed(|| {
         power_failures(machine, workload, every, &mut |failure| {

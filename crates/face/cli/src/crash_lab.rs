@@ -198,20 +198,25 @@ fn print_lost(pages: &[u64]) {
     say!("    not saved, the battery being empty: {all} pages, at {shown}{more}");
 }
 
-/// Where recovery failed in the run: what the machine itself takes, so that the program need not be at fault.
-pub(crate) fn of_the_machine(machine: &Description, timed: Option<&Timed>) -> Result<Vec<String>, Failure> {
+/// What the machine itself takes: where recovery failed in the run, the program need not be at fault, and where it did not, a
+/// workload's own recovery (`is_own`) may have excused what was taken.
+pub(crate) fn of_the_machine(
+    machine: &Description,
+    timed: Option<&Timed>,
+    is_own: bool,
+) -> Result<Vec<String>, Failure> {
     let ended = timed.and_then(|timed| timed.after_end).map(|ended| {
         let ended = quantity::time(ended.since(Time::ZERO).as_ns());
         format!("the run had ended at {ended}, before the power failed: nothing was cut short")
     });
-    if timed.is_none_or(|timed| timed.failures.is_empty()) {
+    let Some(timed) = timed else { return Ok(Vec::new()) };
+    let so = if !timed.failures.is_empty() {
+        "what fails in the run may be the machine's fault, and no mistake of the program"
+    } else if is_own {
+        "recovery of a workload of the simulator's own takes older contents there, so that none of it is a failure"
+    } else {
         return Ok(ended.into_iter().collect());
-    }
+    };
     let told = machine::takes_what_was_durable(machine)?.into_iter();
-    Ok(told
-        .map(|what| {
-            format!("{what}: what fails in the run may be the machine's fault, and no mistake of the program")
-        })
-        .chain(ended)
-        .collect())
+    Ok(told.map(|what| format!("{what}: {so}")).chain(ended).collect())
 }

@@ -10,8 +10,8 @@ use units::{Time, parse_dur};
 /// Different failures that are worth printing.
 const FAILURES: usize = 8;
 
-/// Writes between two power failures, unless others are asked for.
-pub(crate) const WRITES: u64 = 100;
+/// Power failures of a workload's run, unless others are asked for: each is recovered from, in one thread.
+pub(crate) const INSTANTS: usize = 100;
 
 /// The result, in the folder of results.
 pub(crate) const RESULT: &str = "crash.json";
@@ -21,16 +21,16 @@ pub(crate) fn folder(args: &CrashArgs) -> Option<&Path> {
     args.out.as_deref().filter(|_| args.replay.is_none())
 }
 
-/// When the power fails: after every so many writes, unless something else is asked for.
-pub(crate) fn every(args: &CrashArgs, usual: u64) -> Result<CrashEvery, Failure> {
+/// When the power fails, where something of it is asked for.
+pub(crate) fn every(args: &CrashArgs) -> Result<Option<CrashEvery>, Failure> {
     if let Some(text) = &args.at {
         let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--at: {e}")))?;
-        return Ok(CrashEvery::At(Time::ZERO + at));
+        return Ok(Some(CrashEvery::At(Time::ZERO + at)));
     }
     match args.every {
         Some(0) => Err(Failure::BadInput("--every 0: give at least 1".into())),
-        _ if args.all => Ok(CrashEvery::Event),
-        n => Ok(CrashEvery::Persists(n.unwrap_or(usual))),
+        _ if args.all => Ok(Some(CrashEvery::Event)),
+        n => Ok(n.map(CrashEvery::Persists)),
     }
 }
 

@@ -227,7 +227,7 @@ fn search(
         None | Some(Reads::Unknown) => {}
     }
     notes.extend(races::of_log(model, log));
-    notes.extend(of_the_machine(machine, timed.as_ref())?);
+    notes.extend(of_the_machine(machine, timed.as_ref(), false)?);
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(log) } else { Vec::new() };
@@ -253,9 +253,9 @@ fn on_the_machine(
     notes: &mut Vec<String>,
 ) -> Result<Option<Timed>, Failure> {
     let args = keeper.args;
-    let asked = args.at.is_some() || args.every.is_some() || args.all;
+    let asked = crash_options::every(args)?;
     let threads = workload.threads();
-    if threads > MOST_THREADS && !asked {
+    if threads > MOST_THREADS && asked.is_none() {
         notes.push(format!(
             "not cut on the machine: the recording has {threads} threads, a machine at most {MOST_THREADS} cores"
         ));
@@ -268,8 +268,8 @@ fn on_the_machine(
     }
     let after = recorded.begins.clone();
     let options = output::options(&args.settings);
-    let cuts = if asked {
-        Cuts { every: crash_options::every(args, crash_options::WRITES)?, after }
+    let cuts = if let Some(every) = asked {
+        Cuts { every, after }
     } else {
         let _shown = progress::simulation(&args.common, 1, "a run without a power failure");
         crash::spread(machine, workload, &options, args.points, after).map_err(output::failed)?

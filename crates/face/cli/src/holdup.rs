@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::HoldupArgs;
-use crate::lines::say;
+use crate::lines::{self, say};
 use crate::output::{self, Table};
 use crate::progress;
 use crate::results;
@@ -19,6 +19,9 @@ pub(crate) fn holdup(args: &HoldupArgs) -> Result<(), Failure> {
     let found = holdup::holdup(&machine, &workload, args.settings.seed);
     drop(shown);
     let steps = found.map_err(output::failed)?;
+    for what in machine::takes_what_was_durable(&machine)? {
+        lines::remark(&format!("{what}: that is lost whatever energy is stored, and is not counted"));
+    }
     let all = to_json(&steps);
     if let Some(folder) = &args.out {
         let kept = json!({

@@ -74,7 +74,15 @@ pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure>
     let mut texts: Vec<(String, String)> = Vec::new();
     for path in files {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
+        let bytes = std::fs::read(path).map_err(|e| {
+            let is_machine = machine::Description::preset(&name).is_ok();
+            let instead = if is_machine {
+                "; litmus tests are files, asked of persistency models (--model): of a machine's protocol, explore tries every order"
+            } else {
+                ""
+            };
+            Failure::BadInput(format!("{name}: {e}{instead}"))
+        })?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Failure::BadInput(format!("{name}: not text in UTF-8, so no litmus file")))?;
         texts.push((name, text));

@@ -107,9 +107,9 @@ impl Crashed<'_> {
         PM_BASE + layout.common_bytes + thread as u64 * layout.arena_bytes
     }
 
-    /// Whether an operation that had ended must be there.
+    /// Whether an operation that had ended must be there: a workload that has no such parameter waits for that.
     pub(crate) fn durable(&self) -> bool {
-        self.settings.flag("workload.durable")
+        self.settings.get("workload.durable").is_none() || self.settings.flag("workload.durable")
     }
 }
 
