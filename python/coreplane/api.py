@@ -154,8 +154,8 @@ def crash(
     The power fails ``at`` a time ("12.5 us"), after ``every`` so many writes that reach the controllers (100 unless said), or at
     ``all`` events; and at up to ``points`` points of the persistency ``model``, with up to ``images`` images each. A recording
     needs a ``check``: a command that decides by its exit status, with ``{image}`` or ``{folder}`` where it finds the files,
-    and with those of the folder ``beside`` that the program only read. The power fails once the file is there to stay, or ``after`` a mark; ``from_start``
-    has it fail while the program makes the file, too.
+    and with those of the folder ``beside`` that the program only read. The power fails once the file is there to stay, once the program makes
+    a mark where the check is told of these, or ``after`` one; ``from_start`` has it fail while the program makes the file, too.
     Built-in workloads do fewer operations than usual; ``notes`` says so. The folder ``out`` gets the result (not of a ``replay``), and while the search
     goes on what was found so far: with ``resume`` the same search goes on from there. Raises ConfigError when there is nothing to judge.
     """

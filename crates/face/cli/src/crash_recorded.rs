@@ -52,6 +52,8 @@ pub(crate) struct Recorded<'a> {
     pub(crate) chosen: String,
     /// From where on the power may fail: see [`Facts::begins`].
     begins: Vec<(usize, u64)>,
+    /// What a mark before that would be about, where the check is told of marks.
+    marked: Marked,
     at_first: AtFirst,
     /// Where files lie in a machine's memory.
     layout: Layout,
@@ -63,6 +65,32 @@ pub(crate) struct Recorded<'a> {
     beside: Arc<[Beside]>,
     /// The folder that files have in common without that, where it is another.
     without_beside: Option<PathBuf>,
+}
+
+/// Marks, and what they are about.
+#[derive(Default)]
+struct Marked {
+    /// The number of the one from which on the power may fail, because the program made it before the file was there to stay.
+    from: Option<u64>,
+    /// The least and the largest number of those that it made before it changed the file.
+    before: Option<(u64, u64)>,
+}
+
+impl Marked {
+    /// Those of a check that is told of them, and from where on the power may fail; `chosen` are the files that have the name of the one
+    /// that the check is about. Where it gets all files, and none is asked for, a mark may be about any that is ever durable.
+    fn begins(args: &CrashArgs, facts: &Facts, chosen: &[u32], command: &str) -> (Marked, Vec<(usize, u64)>) {
+        let is_told = ["{acknowledged}", "{marks}"].iter().any(|word| command.contains(word));
+        let gets_all = args.file.is_none() && command.contains("{folder}");
+        let durable = facts.files.iter().filter(|(_, f)| gets_all && f.durable).map(|(number, _)| *number);
+        let about: Vec<u32> = chosen.iter().copied().chain(durable).filter(|_| is_told).collect();
+        let first = facts.first_mark(&about);
+        let begins = facts.begins(chosen, first, args.after);
+        let is_first = args.after.is_none() && begins != facts.begins(chosen, None, None);
+        let from = first.filter(|_| is_first).map(|index| facts.marks[index].number);
+        let before = facts.marks_before(chosen, first).filter(|_| is_told && args.after.is_none());
+        (Marked { from, before }, begins)
+    }
 }
 
 /// Where files are in the folder that a check gets: what the program changed decides, and what is beside it.
@@ -104,7 +132,7 @@ pub(crate) fn lab(
     })?;
     refused::without_values(args, recording.about())?;
     let shown = progress::reading(&args.common, &args.workload);
-    let mut recorded = Recorded::new(args, recording)?;
+    let mut recorded = Recorded::new(args, recording, command)?;
     refused::unseen(args, &recorded)?;
     let mut log = log_of(args, recording, &recorded)?;
     drop(shown);
@@ -121,6 +149,7 @@ pub(crate) fn lab(
         recorded.at_first = recorded.look_at_first(args, model, &log, &external)?;
         if recorded.at_first == AtFirst::Stays {
             recorded.begins = Vec::new();
+            recorded.marked = Marked::default();
             log.begins_at_once();
         } else {
             refused::never_durable(args, &recorded, &recording.counts().calls, model)?;
@@ -293,7 +322,7 @@ fn on_the_machine(
 }
 
 impl<'a> Recorded<'a> {
-    fn new(args: &CrashArgs, recording: &'a Recording) -> Result<Recorded<'a>, Failure> {
+    fn new(args: &CrashArgs, recording: &'a Recording, command: &str) -> Result<Recorded<'a>, Failure> {
         let (facts, about) = (Facts::of(recording), recording.about());
         refused::without_stores(args, about, &facts)?;
         let layout = Layout::new(about, &recording.counts().extents, PM_BASE);
@@ -314,7 +343,8 @@ impl<'a> Recorded<'a> {
         let mut files = facts.named.files(about, &layout, None);
         files.retain(|f| !far.contains(&f.number));
         let (number, chosen) = refused::choose(args, about, &facts, &files, &names)?;
-        let begins = facts.begins(&facts.named.bearers(about, &layout, &chosen), args.after);
+        let bearers = facts.named.bearers(about, &layout, &chosen);
+        let (marked, begins) = Marked::begins(args, &facts, &bearers, command);
         Ok(Recorded {
             about,
             facts,
@@ -323,6 +353,7 @@ impl<'a> Recorded<'a> {
             number,
             chosen,
             begins,
+            marked,
             at_first: AtFirst::Fails,
             layout,
             far,
@@ -418,6 +449,7 @@ impl<'a> Recorded<'a> {
             "beside": self.beside.len(),
             "after": args.after,
             "from_the_start": self.begins.is_empty(),
+            "from_mark": self.marked.from,
             "emptied": self.at_first == AtFirst::Emptied,
             "marks": self.facts.marks.len(),
             "sources": self.about.sources,
@@ -440,7 +472,10 @@ impl<'a> Recorded<'a> {
         let since = match (args.after, self.begins.is_empty()) {
             (Some(n), _) => format!("; power failures after mark {n}"),
             (None, true) => String::new(),
-            (None, false) => "; power failures once it is there to stay".into(),
+            (None, false) => match self.marked.from {
+                Some(n) => format!("; power failures after mark {n}, which comes before it is there to stay"),
+                None => "; power failures once it is there to stay".into(),
+            },
         };
         let mut notes = vec![
             format!("file {}{beside}{since}", self.shown()),
@@ -490,6 +525,13 @@ impl<'a> Recorded<'a> {
             shown_path(&self.names.common()),
             names.join(", ")
         )
+    }
+
+    /// The marks that the check is not asked about.
+    pub(crate) fn unjudged(&self) -> Option<String> {
+        let (first, last) = self.marked.before?;
+        let marks = if first == last { format!("mark {first}") } else { format!("marks {first} to {last}") };
+        Some(format!("not judged: {marks}, made before the program changed {}", self.shown()))
     }
 
     /// Whether a file is a symbolic link.

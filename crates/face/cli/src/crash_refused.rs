@@ -141,10 +141,10 @@ pub(crate) fn unseen(args: &CrashArgs, recorded: &Recorded<'_>) -> Result<(), Fa
     Err(no_verdict(args, &why))
 }
 
-/// What the recorder noted, and what was accepted or belongs to no file: said with the result.
+/// What the recorder noted, what was accepted or belongs to no file, and marks that come too early: said with the result.
 pub(crate) fn remarks(recorded: &Recorded<'_>) -> Vec<String> {
     let gaps = recorded.facts.gaps.iter().map(|gap| gap_text(recorded, gap));
-    recorded.noted().iter().cloned().chain(gaps).collect()
+    recorded.noted().iter().cloned().chain(gaps).chain(recorded.unjudged()).collect()
 }
 
 /// A check that fails where no power fails says nothing of power failures.

@@ -18,6 +18,8 @@ pub struct FileFacts {
     /// From where on it is there to stay: its first mapped store, or the first sync of whatever file once it was
     /// written to.
     pub there: Option<Moment>,
+    /// From where on the program changes it, or its names.
+    pub begun: Option<Moment>,
 }
 
 /// A moment of a recording.
@@ -76,8 +78,8 @@ pub struct Facts {
     pub gaps: Vec<Gap>,
     /// The program's marks in the recorded order.
     pub marks: Vec<Mark>,
-    /// For each mark: records of its thread up to it, itself included.
-    mark_records: Vec<u64>,
+    /// For each mark: its moment, itself included.
+    mark_moments: Vec<Moment>,
     /// What its files are called, and how large they are.
     pub named: Named,
 }
@@ -151,24 +153,49 @@ impl Facts {
 
     /// The marks among the first `passed[t]` records of each thread `t`, in the recorded order.
     pub fn passed(&self, passed: &[u64]) -> impl Iterator<Item = Mark> {
-        let marks = self.marks.iter().zip(&self.mark_records);
+        let marks = self.marks.iter().zip(&self.mark_moments);
         let is_passed =
-            |(mark, nth): &(&Mark, &u64)| passed.get(mark.thread as usize).is_some_and(|n| *nth <= n);
+            |(_, at): &(&Mark, &Moment)| passed.get(at.thread).is_some_and(|passed| at.nth <= *passed);
         marks.filter(is_passed).map(|(mark, _)| *mark)
     }
 
     /// From where on power may fail: for each of these threads, the records that it has done. One of `files` is there to stay then, any
-    /// of them, and the first mark with the number `after` is made.
-    pub fn begins(&self, files: &[u32], after: Option<u64>) -> Vec<(usize, u64)> {
-        let there = files.iter().filter_map(|file| self.files.get(file)?.there).min();
+    /// of them, or the mark `first` is made, and the first mark with the number `after` is.
+    pub fn begins(&self, files: &[u32], first: Option<usize>, after: Option<u64>) -> Vec<(usize, u64)> {
         let mark = after.and_then(|number| self.mark_at(number));
-        there.map(|moment| (moment.thread, moment.nth)).into_iter().chain(mark).collect()
+        self.first(files, first).map(|moment| (moment.thread, moment.nth)).into_iter().chain(mark).collect()
+    }
+
+    /// The earlier of the moment when one of `files` is there to stay, and that of a mark. Where none ever is, power may fail from the
+    /// start.
+    fn first(&self, files: &[u32], mark: Option<usize>) -> Option<Moment> {
+        let there = files.iter().filter_map(|file| self.files.get(file)?.there).min()?;
+        let mark = mark.and_then(|index| self.mark_moments.get(index)).copied();
+        Some(mark.map_or(there, |mark| mark.min(there)))
+    }
+
+    /// The first mark that may say something of one of `files`: its index. One that comes before the program changed any of them tells of
+    /// something else, and number 0 is what there is without a mark.
+    pub fn first_mark(&self, files: &[u32]) -> Option<usize> {
+        let begun = files.iter().filter_map(|file| self.files.get(file)?.begun).min()?;
+        let mut marks = self.marks.iter().zip(&self.mark_moments);
+        marks.position(|(mark, at)| mark.number > 0 && *at > begun)
+    }
+
+    /// The least and the largest number of the marks before power may fail, where that is neither from the start nor after a certain mark.
+    pub fn marks_before(&self, files: &[u32], first: Option<usize>) -> Option<(u64, u64)> {
+        let begins = self.first(files, first)?;
+        let marks = self.marks.iter().zip(&self.mark_moments);
+        let numbers =
+            || marks.clone().filter(|(_, at)| **at < begins).map(|(m, _)| m.number).filter(|n| *n > 0);
+        numbers().min().zip(numbers().max())
     }
 
     /// The thread that makes the first mark with this number, and its records up to it.
     pub fn mark_at(&self, number: u64) -> Option<(usize, u64)> {
         let at = self.marks.iter().position(|m| m.number == number)?;
-        Some((self.marks[at].thread.into(), self.mark_records[at]))
+        let moment = self.mark_moments[at];
+        Some((moment.thread, moment.nth))
     }
 }
 
@@ -182,8 +209,7 @@ impl Reader<'_> {
         match r.kind {
             Kind::Store | Kind::StoreRelease | Kind::Rmw | Kind::StoreNonTemporal | Kind::Written => {
                 let Some((file, _)) = self.place(r.address) else { return };
-                self.facts.stores += 1;
-                self.file(file).stored = true;
+                self.stored(file, thread);
                 if r.kind == Kind::StoreNonTemporal {
                     self.flushed[thread].insert(file);
                 }
@@ -214,8 +240,7 @@ impl Reader<'_> {
                 if operand.unwrap_or(0) == 0 {
                     self.gap(GapKind::Observed, r, r.size.into(), String::new());
                 } else if let Some((file, _)) = self.place(r.address) {
-                    self.facts.stores += 1;
-                    self.file(file).stored = true;
+                    self.stored(file, thread);
                     self.is_there(file, thread);
                 }
             }
@@ -225,7 +250,7 @@ impl Reader<'_> {
             }
             Kind::Mark => {
                 self.facts.marks.push(Mark { thread: r.thread, number: r.value });
-                self.facts.mark_records.push(self.records[thread]);
+                self.facts.mark_moments.push(self.now(thread));
             }
             Kind::Load
             | Kind::LoadAcquire
@@ -253,6 +278,17 @@ impl Reader<'_> {
         self.facts.files.entry(number).or_insert_with(|| FileFacts { first, ..FileFacts::default() })
     }
 
+    fn stored(&mut self, file: u32, thread: usize) {
+        self.facts.stores += 1;
+        self.file(file).stored = true;
+        self.is_begun(file, thread);
+    }
+
+    fn is_begun(&mut self, file: u32, thread: usize) {
+        let now = self.now(thread);
+        self.file(file).begun.get_or_insert(now);
+    }
+
     fn is_there(&mut self, file: u32, thread: usize) {
         let now = self.now(thread);
         self.file(file).there.get_or_insert(now);
@@ -276,6 +312,13 @@ impl Reader<'_> {
         }
         if let (Some(Call::Link), Some((file, _))) = (call, place) {
             self.links(file, r.value >> 8);
+        }
+        let changes = matches!(
+            call,
+            Some(Call::Write | Call::Resize | Call::Allocate | Call::Link | Call::Unlink | Call::Rename)
+        );
+        if let Some((file, _)) = place.filter(|_| changes) {
+            self.is_begun(file, thread);
         }
         match call.map(Call::syncs) {
             Some(Syncs::Range | Syncs::File) => {
@@ -366,8 +409,12 @@ mod tests {
             (facts.passed(&[10]).count(), facts.passed(&[11]).count(), facts.mark_at(5)),
             (0, 1, Some((0, 11)))
         );
-        assert_eq!([4, 2, 7].map(|n| facts.begins(&[n], None)[0]), [(0, 7), (0, 8), (0, 10)]);
-        assert_eq!(facts.begins(&[7, 2], Some(5)), [(0, 8), (0, 11)], "the first of them, and the mark");
+        assert_eq!([4, 2, 7].map(|n| facts.begins(&[n], None, None)[0]), [(0, 7), (0, 8), (0, 10)]);
+        assert_eq!(
+            facts.begins(&[7, 2], None, Some(5)),
+            [(0, 8), (0, 11)],
+            "the first of them, and the mark"
+        );
     }
 
     #[test]

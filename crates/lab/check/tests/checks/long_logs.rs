@@ -23,7 +23,7 @@ fn log(records: impl Iterator<Item = (Kind, u64, u64)>) -> Log {
     }
     let recording = Recording::of_trace(trace).unwrap();
     let layout = &Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
-    let (named, begins) = (&Named::default(), &Facts::of(&recording).begins(&[0], None));
+    let (named, begins) = (&Named::default(), &Facts::of(&recording).begins(&[0], None, None));
     crash::of_trace(&recording, &Recorded { layout, named, begins })
 }
 

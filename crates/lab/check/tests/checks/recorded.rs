@@ -90,7 +90,7 @@ impl Program {
         let recording = Recording::of_trace(self.trace.clone()).unwrap();
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
         let facts = Facts::of(&recording);
-        let begins = &facts.begins(&[0], after);
+        let begins = &facts.begins(&[0], None, after);
         crash::of_trace(&recording, &Recorded { layout: &layout, named: &facts.named, begins })
     }
 }
@@ -291,7 +291,7 @@ fn power_does_not_fail_before_a_file_has_its_first_name() {
     }
     let recording = Recording::of_trace(p.trace).unwrap();
     // The sync of the folder is the thread's fifth record.
-    assert_eq!(Facts::of(&recording).begins(&[0], None), [(0, 5)]);
+    assert_eq!(Facts::of(&recording).begins(&[0], None, None), [(0, 5)]);
 }
 
 /// File 0 has the name first, then file 1, of which nothing is made durable: power fails as soon as the first one is there.
@@ -305,7 +305,7 @@ fn a_file_that_is_saved_by_renaming_is_there_since_its_first_generation() {
     let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
     let facts = Facts::of(&recording);
     assert_eq!(facts.named.bearers(recording.about(), &layout, "/d/f0"), [0, 1]);
-    assert_eq!(facts.begins(&[0, 1], None), [(0, 7)]);
+    assert_eq!(facts.begins(&[0, 1], None, None), [(0, 7)]);
     let mut log =
         crash::of_trace(&recording, &Recorded { layout: &layout, named: &facts.named, begins: &[(0, 7)] });
     let later = log.begins();
@@ -314,6 +314,33 @@ fn a_file_that_is_saved_by_renaming_is_there_since_its_first_generation() {
     assert!(!facts.named.empties(0));
     p.call(Call::Resize, file_address(0, 0), 0);
     assert!(Facts::of(&Recording::of_trace(p.trace).unwrap()).named.empties(0));
+}
+
+/// What is acknowledged before anything is synced is a lie, and judged. A mark that comes before the file is made, or has number 0, tells
+/// nothing of it.
+#[test]
+fn power_fails_from_the_first_mark_that_may_tell_of_a_file() {
+    let mut p = Program::default();
+    p.trace.about.files.insert(0, File { identity: "8:0".into(), path: "/d/f0".into(), bytes: 0 });
+    p.trace.about.names.insert(1, "/d/f0".into());
+    p.mark(7).call(Call::Link, file_address(0, 0), 1).mark(0);
+    p.pwrite(0, 0, 7).mark(1).pwrite(0, 8, 7).mark(2);
+    let facts = |p: &Program| Facts::of(&Recording::of_trace(p.trace.clone()).unwrap());
+    let unsynced = facts(&p);
+    assert!(unsynced.begins(&[0], unsynced.first_mark(&[0]), None).is_empty(), "never there: from the start");
+    p.call(Call::Fsync, file_address(0, 0), 0).mark(3);
+    let facts = facts(&p);
+    let first = facts.first_mark(&[0]);
+    assert_eq!(
+        (facts.begins(&[0], None, None), facts.begins(&[0], first, None)),
+        (vec![(0, 10)], vec![(0, 6)])
+    );
+    assert_eq!(facts.begins(&[0], first, Some(2)), [(0, 6), (0, 9)]);
+    assert_eq!(
+        (facts.marks_before(&[0], first), facts.marks_before(&[0], None)),
+        (Some((7, 7)), Some((1, 7)))
+    );
+    assert_eq!((facts.first_mark(&[]), facts.first_mark(&[1])), (None, None));
 }
 
 /// Files 0 and 1; the second is renamed over the first, which SQLite, LevelDB and editors do.
@@ -606,7 +633,7 @@ proptest! {
         let Ok(recording) = Recording::of_trace(p.trace) else { return Ok(()) };
         let layout = Layout::new(recording.about(), &recording.counts().extents, PM_BASE);
         let facts = Facts::of(&recording);
-        let begins = &facts.begins(&[image], None);
+        let begins = &facts.begins(&[image], None, None);
         let log = crash::of_trace(&recording, &Recorded { layout: &layout, named: &facts.named, begins });
         crash::persistence_lint(&log);
         let check = |i: &Candidate<'_>| Outcome::of(if i.pages().count() % 3 == 2 { Err("x".into()) } else { Ok(()) });
