@@ -42,6 +42,11 @@ int main(int count, char **words) {
             if (mkdir(name, 0755) || chdir(name)) return 1;
         return put("data", sync) || rename("data", "file") || folder(".");
     }
+    if (!strcmp(word, "saved")) {
+        if (mkdir("d", 0755) || put("d/new", 1) || folder("d") || rename("d/new", "d/data") || folder(sync ? "d" : ".")) return 1;
+        coreplane_mark_here(1);
+        return 0;
+    }
     if (!strcmp(word, "own") || !strcmp(word, "memory")) {
         int fd = open("data", O_RDWR | O_CREAT, 0644);
         if (ftruncate(fd, 4096)) return 1;
@@ -188,6 +193,14 @@ def test_a_line_break_in_a_name_is_kept(program: Cli) -> None:
     assert (done := crash(program, whole)).returncode == 0, done.stderr
     record(program, "lines", "without a sync")
     assert crash(program, whole).returncode == 1
+
+
+def test_the_sync_of_a_wrong_folder_is_told(program: Cli) -> None:
+    for wrong in ([], ["the wrong folder"]):
+        shutil.rmtree(program.folder / "d", ignore_errors=True)
+        record(program, "saved", *wrong)
+        done = crash(program, "test ! -e {folder}/data || grep -q contents {folder}/data")
+        assert done.returncode == 0 and ("its folder not synced" in done.stdout) == bool(wrong), done.stdout + done.stderr
 
 
 def test_a_path_that_the_kernel_does_not_tell_is_not_judged(program: Cli) -> None:

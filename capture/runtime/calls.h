@@ -128,7 +128,7 @@ static void compare_file(struct buffer *b, const struct file *f, uint32_t locati
         if (f) compare_file(b, f, PC, #name), look_at_descriptor(b, fd, PC); \
         uint32_t stamp = b ? next_stamp() : 0; \
         int failed = REAL(name)(fd); \
-        if (!failed && b) synced(b, call, f, folder, PC, stamp); \
+        if (!failed && b) synced(b, call, fd, f, folder, PC, stamp); \
         return failed; \
     }
 SYNCS_FILE(fsync, CALL_FSYNC)

@@ -161,10 +161,57 @@ static struct file *described_file(struct buffer *b, int fd, int *folder, uint32
     return f && f->described && !f->ignored ? f : NULL;
 }
 
-/* fsync or fdatasync of a file, or of a folder. */
-static void synced(struct buffer *b, enum call call, const struct file *f, int folder, uint32_t location, uint32_t stamp) {
+/* The device of the folder of a path; 0 where that is not known. */
+static uint64_t device_beside(const char *path) {
+    char folder[4096];
+    struct stat s;
+    size_t n = path ? strlen(path) : 0;
+    while (n && path[n - 1] != '/') n--;
+    if (!n || n >= sizeof folder) return 0;
+    __real_memcpy(folder, path, n);
+    folder[n] = 0;
+    return raw_stat(AT_FDCWD, folder, &s, 0) ? 0 : s.st_dev;
+}
+
+/* Whether a folder is of a file system that has certainly none of the recorded files. Where layers are one, files may have another device
+ * than folders; another process may have files that are not known here. */
+static int is_elsewhere(uint64_t device) {
+    if (each_process || file_count == 1) return 0;
+    for (uint32_t n = 1; n < file_count; n++)
+        if (files[n].device == device) return 0;
+    for (uint32_t n = 1; n < file_count; n++) {
+        uint64_t beside = files[n].ignored ? device + 1 : device_beside(files[n].path);
+        if (!beside || beside == device) return 0;
+    }
+    return 1;
+}
+
+static uint32_t number_of_name(struct buffer *b, const char *path) {
+    if (!enter_files(b)) return 0;
+    uint32_t number = name_number(path);
+    leave_files(b);
+    return number;
+}
+
+/* The name of an open folder, which ends in "/." and is no file's; 0 where the kernel does not tell it. */
+static int name_of_folder(int fd, char *name, size_t room) {
+    path_of(fd, name, room - 2);
+    size_t n = strlen(name);
+    if (*name != '/' || n >= room - 3) return 0;
+    if (n > 1) name[n++] = '/';
+    name[n] = '.';
+    name[n + 1] = 0;
+    return 1;
+}
+
+/* fsync or fdatasync of a file, or of a folder, which is told: names in another one are durable by the way alone. */
+static void synced(struct buffer *b, enum call call, int fd, const struct file *f, int folder, uint32_t location, uint32_t stamp) {
+    struct stat s;
+    char name[4096];
     if (f) record_call(b, call, file_address(f, 0), WHOLE, location, stamp);
-    if (folder) record_call(b, CALL_SYNC_FOLDER, 0, 0, location, stamp);
+    if (!folder || raw_fstat(fd, &s) || is_elsewhere(s.st_dev)) return;
+    if (name_of_folder(fd, name, sizeof name)) emit(b, OPERAND, 0, 0, location, number_of_name(b, name), 0);
+    record_call(b, CALL_SYNC_FOLDER, 0, 0, location, stamp);
 }
 
 /* The file system of a syncfs, the recorded files of it when the call begins, and the first of as many places in the order. */

@@ -78,13 +78,6 @@ static int find_named(struct named *n, struct buffer *b, int folder, const char 
     return n->file != NULL;
 }
 
-static uint32_t number_of_name(struct buffer *b, const char *path) {
-    if (!enter_files(b)) return 0;
-    uint32_t number = name_number(path);
-    leave_files(b);
-    return number;
-}
-
 static void name_gone(const struct named *n) {
     if (n->file && n->links == 1) n->file->nameless = 1;
 }

@@ -205,8 +205,8 @@ static void after_copy_call(struct system_call *c, UInt number, const UWord *a, 
 
 static void after_sync_call(struct buffer *b, struct system_call *c, UInt number, const UWord *a) {
     switch (number) {
-    case __NR_fsync: synced(b, CALL_FSYNC, c->file, c->folder, c->location, c->stamp); break;
-    case __NR_fdatasync: synced(b, CALL_FDATASYNC, c->file, c->folder, c->location, c->stamp); break;
+    case __NR_fsync: synced(b, CALL_FSYNC, (int)a[0], c->file, c->folder, c->location, c->stamp); break;
+    case __NR_fdatasync: synced(b, CALL_FDATASYNC, (int)a[0], c->file, c->folder, c->location, c->stamp); break;
     case __NR_msync: synced_range(b, a[0], a[1], a[2] & MS_SYNC ? CALL_MSYNC : CALL_MSYNC_ASYNC, c->location, c->stamp); break;
     case __NR_sync_file_range:
         c->file = described_file(b, (int)a[0], &c->folder, c->location);

@@ -167,7 +167,7 @@ impl Lab {
             ("never-synced", "written, and not synced up to the end"),
             (
                 "named-by-another-sync",
-                "named, and its folder not synced: durable by another file's sync alone, which not every file system promises",
+                "named, and its folder not synced: durable by the sync of another file or folder alone, which not every file system promises",
             ),
             ("flushed-twice", "flushed without a store since the last flush"),
             ("idle-fence", "a fence with nothing to wait for"),

@@ -156,6 +156,11 @@ impl Log {
         self.files.partition_point(|f| f.base <= address).checked_sub(1)
     }
 
+    /// The folder that a sync call is for, where that is known.
+    pub(super) fn folder(&self, sync: &Event) -> Option<&str> {
+        self.origin.as_ref()?.folder(sync)
+    }
+
     /// What a file was called when the program found it, or when it made it.
     pub(super) fn first_name(&self, file: usize) -> Option<String> {
         let state = self.files.get(file)?;

@@ -1,6 +1,6 @@
 //! What can be told from the log alone, without trying any image.
 
-use super::files::{Change, What};
+use super::files::{Change, What, moved};
 use super::in_flight::writes;
 use super::log::{Event, Happened, Kind, Log, SiteId};
 use super::recorded::{OUTSIDE, UNSEEN};
@@ -40,7 +40,7 @@ struct LineState {
     flushed: bool,
 }
 
-/// Names that are durable by the sync of another file alone, as on a file system with a journal: POSIX promises that to nobody.
+/// Names that are durable by the sync of another file or folder alone, as on a file system with a journal: POSIX promises that to nobody.
 /// Only of files that the program has synced before, which it expects to find again.
 #[derive(Default)]
 struct Names {
@@ -48,7 +48,7 @@ struct Names {
     pending: Vec<Named>,
 }
 
-/// A name that nothing has made durable yet.
+/// A name that nothing has made durable yet, but for the sync of another folder.
 struct Named {
     /// The first address of its file.
     base: u64,
@@ -56,27 +56,53 @@ struct Named {
     /// Before it was renamed.
     from: Option<String>,
     site: SiteId,
+    thread: u16,
+    /// Another folder was synced since. Its own may still be, before anybody is told that the name is there.
+    by_folder: bool,
 }
 
+impl Named {
+    /// A folder has another name.
+    fn go_along(&mut self, from: &str, to: &str) {
+        let names = std::iter::once(&mut self.name).chain(&mut self.from);
+        names.for_each(|name| *name = moved(name, from, to).unwrap_or_else(|| std::mem::take(name)));
+    }
+
+    /// Whether it is, or was, in a folder.
+    fn is_in(&self, folder: &str) -> bool {
+        let above = |name: &str| {
+            let name = name.trim_end_matches('/');
+            name.rfind('/').is_some_and(|end| name[..end] == *folder)
+        };
+        above(&self.name) || self.from.as_deref().is_some_and(above)
+    }
+}
+
+/// So many names may wait for the sync of their own folder after that of another one.
+const MOST_PENDING: usize = 1000;
+
 impl Names {
-    fn follow(&mut self, log: &Log, change: &Change, site: SiteId) {
+    fn follow(&mut self, log: &Log, change: &Change, call: &Event) {
         let Some(base) = log.files.get(change.file).map(|file| file.base) else { return };
         match &change.what {
             What::Size(_) | What::AtLeast(_) => {}
             What::Unlink(name) => _ = self.forget(name),
-            What::Link(name) => self.note(Named { base, name: name.clone(), from: None, site }),
+            What::Link(name) => self.note(base, name, None, call),
             What::Rename(from, name) => {
                 let is_back = self.forget(from).iter().any(|before| before.from.as_ref() == Some(name));
+                self.pending.iter_mut().for_each(|pending| pending.go_along(from, name));
                 if !is_back {
-                    self.note(Named { base, name: name.clone(), from: Some(from.clone()), site });
+                    self.note(base, name, Some(from), call);
                 }
             }
         }
     }
 
-    fn note(&mut self, named: Named) {
-        if self.synced.contains(&named.base) {
-            self.pending.push(named);
+    fn note(&mut self, base: u64, name: &str, from: Option<&str>, call: &Event) {
+        if self.synced.contains(&base) {
+            let (name, from) = (name.to_string(), from.map(str::to_string));
+            let (site, thread) = (call.site, call.thread);
+            self.pending.push(Named { base, name, from, site, thread, by_folder: false });
         }
     }
 
@@ -89,9 +115,33 @@ impl Names {
     fn sync(&mut self, log: &Log, event: &Event) -> Vec<Named> {
         let covered = event.address..event.address.saturating_add(event.value);
         self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
-        // A folder has no bytes.
+        if let Some(folder) = log.folder(event) {
+            self.pending.retain(|pending| !pending.is_in(folder));
+            self.pending.iter_mut().for_each(|pending| pending.by_folder = true);
+            let more = self.pending.len().saturating_sub(MOST_PENDING);
+            return self.pending.drain(..more).collect();
+        }
+        // Of a folder, which has no bytes, it may not be told which one it is.
         let pending = std::mem::take(&mut self.pending).into_iter();
         pending.filter(|p| !covered.is_empty() && !covered.contains(&p.base)).collect()
+    }
+
+    /// A thread acknowledges something, or the program ends: its names that another folder's sync alone has made durable.
+    fn told(&mut self, thread: Option<u16>) -> Vec<Named> {
+        let is_its = |pending: &mut Named| thread.is_none_or(|thread| thread == pending.thread);
+        self.pending.extract_if(.., |pending| pending.by_folder && is_its(pending)).collect()
+    }
+}
+
+/// Names that are durable by the way: of each site how often, and the first of them.
+#[derive(Default)]
+struct ByTheWay(BTreeMap<SiteId, (usize, String)>);
+
+impl ByTheWay {
+    fn add(&mut self, names: Vec<Named>, counts: bool) {
+        for named in names.into_iter().filter(|_| counts) {
+            self.0.entry(named.site).or_insert((0, named.name)).0 += 1;
+        }
     }
 }
 
@@ -104,7 +154,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut to_fence = vec![false; log.threads];
     let (mut flushes, mut stores, mut syncs) = (false, false, false);
     let (begins, mut names) = (log.begins(), Names::default());
-    let mut by_the_way: BTreeMap<SiteId, String> = BTreeMap::new();
+    let mut by_the_way = ByTheWay::default();
     for (index, Happened { event, change }) in log.pass().enumerate() {
         if index.is_multiple_of(1 << 16) {
             watch::check();
@@ -139,10 +189,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
             Kind::Sync => {
                 let end = event.address.saturating_add(event.value).div_ceil(64);
                 lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
-                for named in names.sync(log, &event).into_iter().filter(|_| index >= begins) {
-                    *found.entry((BY_ANOTHER_SYNC, named.site)).or_default() += 1;
-                    by_the_way.entry(named.site).or_insert(named.name);
-                }
+                by_the_way.add(names.sync(log, &event), index >= begins);
             }
             Kind::Fence(kind) => {
                 // An ofence or dfence means more on other machines.
@@ -152,10 +199,13 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 }
                 to_fence[thread] = false;
             }
-            Kind::Locked { .. } | Kind::Load | Kind::Synchronise(_) | Kind::Ended | Kind::Begins => {}
-            Kind::Change => change.iter().for_each(|change| names.follow(log, change, event.site)),
+            Kind::Ended => by_the_way.add(names.told(Some(event.thread)), index >= begins),
+            Kind::Locked { .. } | Kind::Load | Kind::Synchronise(_) | Kind::Begins => {}
+            Kind::Change => change.iter().for_each(|change| names.follow(log, change, &event)),
         }
     }
+    by_the_way.add(names.told(None), true);
+    found.extend(by_the_way.0.iter().map(|(site, (times, _))| ((BY_ANOTHER_SYNC, *site), *times)));
     // Where nothing is flushed, and what is stored to files is synced, fences are there for the program's threads.
     let has_fences = flushes || stores && !syncs;
     found.retain(|(kind, _), _| *kind != IDLE_FENCE || has_fences);
@@ -166,7 +216,8 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
         *found.entry((kind, state.store)).or_default() += 1;
     }
     let finding = |((kind, site), times)| {
-        let file = by_the_way.get(&site).filter(|_| kind == BY_ANOTHER_SYNC).cloned();
+        let named = by_the_way.0.get(&site).filter(|_| kind == BY_ANOTHER_SYNC);
+        let file = named.map(|(_, name)| name.clone());
         Finding { kind, site: name(site).to_string(), times, file }
     };
     found.into_iter().map(finding).collect()

@@ -83,6 +83,13 @@ impl Origin {
         self.part.layout.file(number).map(|file| file.path.clone())
     }
 
+    /// The folder that a sync call is for, where the recording tells it.
+    pub(super) fn folder(&self, sync: &Event) -> Option<&str> {
+        let names = &self.part.recording.about().names;
+        let name = names.get(&(sync.address.checked_sub(OUTSIDE)? / 64)).filter(|_| sync.value == 0)?;
+        name.strip_suffix("/.")
+    }
+
     /// The events once more.
     pub(super) fn pass(&self) -> Reader {
         let part = Arc::clone(&self.part);
@@ -333,7 +340,8 @@ impl Recorder {
                 self.sync(r, base, room, site);
             }
             Call::Sync => self.sync(r, 0, u64::MAX, site),
-            Call::SyncFolder => self.sync(r, 0, 0, site),
+            // It has no bytes; where it is told which one it is, that stands for their address.
+            Call::SyncFolder => self.sync(r, operand.map_or(0, folder_address), 0, site),
             Call::Write | Call::Resize | Call::Allocate => self.resize(r, call, bytes, site),
             Call::Link | Call::Unlink | Call::Rename => self.rename(r, call, bytes, operand, site),
             Call::SyncFileRange => self.written_out.extend(self.file(r.address)),
@@ -426,6 +434,11 @@ impl Recorder {
 
 /// Added to addresses that are in no file.
 pub(super) const OUTSIDE: u64 = 1 << 63;
+
+/// The address of a sync of a folder, by the number of its name: that of a line, in which nothing is.
+fn folder_address(number: u64) -> u64 {
+    OUTSIDE | number.saturating_mul(64).min(OUTSIDE - 64)
+}
 
 /// What a thread that was created waits for.
 fn born(thread: u64) -> u64 {

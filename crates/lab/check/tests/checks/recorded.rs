@@ -598,6 +598,38 @@ fn a_name_that_another_files_sync_alone_makes_durable_is_told() {
     }
 }
 
+/// A recording tells which folder is synced, an old one does not. The right one may come after another, before a mark says that the name
+/// is there.
+#[test]
+fn a_name_that_another_folders_sync_alone_makes_durable_is_told() {
+    let kinds = |folders: &[Option<u64>], mark: bool| {
+        let mut p = Program::new(2);
+        let names = ["/d/f0", "/e/g", "/d/.", "/e/.", "/.", "/d", "/d/g/."];
+        p.trace.about.names.extend((1..).zip(names.map(String::from)));
+        p.pwrite(0, 0, 1).call(Call::Fsync, file_address(0, 0), 0).rename(0, 1, 2);
+        for folder in folders {
+            folder.iter().for_each(|name| _ = p.record(0, Kind::Operand, 0, *name));
+            p.call(Call::SyncFolder, 0, 0);
+            if mark {
+                p.mark(1);
+            }
+        }
+        crash::persistence_lint(&p.log()).into_iter().map(|f| (f.kind, f.file)).collect::<Vec<_>>()
+    };
+    let told = [("named-by-another-sync", Some("/e/g".to_string()))];
+    for (right, mark) in [(3, true), (4, true), (3, false)] {
+        assert_eq!(kinds(&[Some(right)], mark), []);
+        assert_eq!(kinds(&[Some(5), Some(right)], false), [], "before anybody is told");
+        assert_eq!(kinds(&[Some(5), Some(right)], true), told);
+    }
+    for wrong in [5, 7] {
+        assert_eq!([kinds(&[Some(wrong)], true), kinds(&[Some(wrong)], false)], [told.clone(), told.clone()]);
+    }
+    for unknown in [None, Some(6), Some(99), Some(u64::MAX)] {
+        assert_eq!(kinds(&[unknown], true), [], "{unknown:?}");
+    }
+}
+
 /// Any records at all, some of them sound.
 fn any_record() -> impl Strategy<Value = Record> {
     let address = prop_oneof![
