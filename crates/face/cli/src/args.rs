@@ -167,7 +167,7 @@ pub(crate) struct CrashArgs {
     /// Cut the power at this time ("12.5 us")
     #[arg(long, value_name = "TIME", conflicts_with_all = ["every", "all"])]
     pub(crate) at: Option<String>,
-    /// Cut the power after every N writes that reach the controllers, or that hosts send [default: hosts that share memory 1; others up to 100 instants spread over the run, recordings up to --points]
+    /// Cut the power after every N writes that reach the controllers, or that hosts send [default: hosts that share memory 1; others as many as cut the run 100 times; recordings: --points, spread over the run]
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) every: Option<u64>,
     /// Cut the power at every event

@@ -197,8 +197,7 @@ fn built_in_lab(
     let mut keeper = Keeper::new(args, machine, workload, model)?;
     let (found, seconds) = output::timed(|| {
         let most = args.points.min(INSTANTS);
-        let spread = || crash::spread(machine, workload, &options, most, Vec::new()).map(|cuts| cuts.every);
-        let every = asked.map_or_else(spread, Ok)?;
+        let every = asked.map_or_else(|| crash::by_writes(machine, workload, &options, most), Ok)?;
         let bar = progress::bar(&args.common, args.points, "power failures");
         let mut told = |memory: &mut dyn Persistent, ended: &[u64]| {
             bar.step();

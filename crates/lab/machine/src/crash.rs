@@ -213,7 +213,7 @@ fn run_to_crashes(
         done = match every {
             CrashEvery::Event | CrashEvery::Events(_) | CrashEvery::Among { .. } => done + 1,
             CrashEvery::At(_) => continue,
-            CrashEvery::Persists(_) => m.controllers.iter().map(|device| device.persists()).sum(),
+            CrashEvery::Persists(_) => m.writes(),
         };
         if done < next {
             continue;
@@ -289,20 +289,46 @@ pub fn events_to_cut(
     options: &RunOptions,
     after: &[(usize, u64)],
 ) -> Result<u64, RunError> {
+    to_cut(machine, workload, options, after).map(|(events, _)| events)
+}
+
+/// How many writes reach persistent memory or its controllers' tables in that part.
+///
+/// # Errors
+/// As [`crate::run`].
+pub fn writes_to_cut(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+) -> Result<u64, RunError> {
+    to_cut(machine, workload, options, &[]).map(|(_, writes)| writes)
+}
+
+/// Events and writes.
+fn to_cut(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    after: &[(usize, u64)],
+) -> Result<(u64, u64), RunError> {
     can_crash(machine)?;
     let mut m = WiredMachine::prepare(machine, &workload.in_recorded_order(), options)?;
-    let (mut events, mut counts) = (0, Counts::new(workload, after.to_vec()));
+    let (mut events, mut before, mut counts) = (0, 0, Counts::new(workload, after.to_vec()));
     let mut msg = Msg::Wake;
     while let Some((now, to, port)) = m.engine.next(&mut msg) {
         m.dispatch(now, to, port, &msg);
         if m.is_broken(to) {
             break;
         }
-        events += u64::from(counts.from(&m, to, now));
+        let is_counted = counts.from(&m, to, now);
+        if is_counted && events == 0 {
+            before = m.writes();
+        }
+        events += u64::from(is_counted);
     }
     m.check_promises()?;
     m.check_finished()?;
-    Ok(events)
+    Ok((events, m.writes() - before))
 }
 
 /// Whether the region of interest has begun.
@@ -330,6 +356,11 @@ impl Counts {
 }
 
 impl WiredMachine {
+    /// Writes that have reached persistent memory or its controllers' tables so far.
+    fn writes(&self) -> u64 {
+        self.controllers.iter().map(|device| device.persists()).sum()
+    }
+
     fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
         let (parts, lost, drained) = self.power_fails(at);
         let ended = self.cores.iter().take(threads).map(Core::told_operations).collect();

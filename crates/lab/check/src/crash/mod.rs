@@ -58,7 +58,7 @@ pub use protocol::Persistency;
 pub use races::{Race, races, recorded_races};
 pub use recorded::{Recorded, of_trace};
 pub use timed::{
-    Resumed, SoFar, Timed, TimedFailure, Whole, WholeCheck, spread, timed, timed_on, timed_whole,
+    Resumed, SoFar, Timed, TimedFailure, Whole, WholeCheck, by_writes, spread, timed, timed_on, timed_whole,
 };
 pub use unit::{METADATA, Unit};
 pub use whole::search_whole;

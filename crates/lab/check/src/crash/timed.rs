@@ -4,7 +4,7 @@ use super::fixed::Check;
 use engine::Mode;
 use machine::{
     CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,
-    run_with_crashes,
+    run_with_crashes, writes_to_cut,
 };
 use protocol::Lost;
 use rayon::prelude::*;
@@ -132,6 +132,23 @@ pub fn spread(
 ) -> Result<Cuts, RunError> {
     let events = events_to_cut(machine, workload, &exact(machine, options), &after)?;
     Ok(Cuts { every: CrashEvery::Among { events, most: most as u64 }, after })
+}
+
+/// So many writes apart that a run is cut some `most` times; where a device does not count them, instants spread over its events. Costs
+/// a run, or two.
+///
+/// # Errors
+/// As [`machine::run`].
+pub fn by_writes(
+    machine: &Description,
+    workload: &WorkloadDescription,
+    options: &RunOptions,
+    most: usize,
+) -> Result<CrashEvery, RunError> {
+    match writes_to_cut(machine, workload, &exact(machine, options))? {
+        0 => spread(machine, workload, options, most, Vec::new()).map(|cuts| cuts.every),
+        writes => Ok(CrashEvery::Persists(writes.div_ceil(most as u64))),
+    }
 }
 
 /// What recovery that is a program of its own does with what is left. Called from several threads.
