@@ -196,6 +196,56 @@ def test_a_go_program(binary: Cli) -> None:  # noqa: F811
     runs_everywhere(binary, 4000)
 
 
+#: What is done in line, by way of the standard library, in a thread, and through the program's own writer.
+RUST_OF_FILES = """
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+#[inline(never)]
+fn publish(f: &File) {
+    f.write_all_at(&[7; 8], 0).unwrap();
+    f.sync_data().unwrap();
+}
+struct Log(BufWriter<File>);
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+fn main() {
+    let f = File::create("r.db").unwrap();
+    publish(&f);
+    std::thread::spawn(move || {
+        f.write_all_at(&[9; 8], 4096).unwrap();
+        f.sync_all().unwrap();
+        let mut log = Log(BufWriter::new(f));
+        writeln!(log, "{} {}", 1, 2).unwrap();
+        log.flush().unwrap();
+    })
+    .join()
+    .unwrap();
+    fs::write("r.tmp", b"abc").unwrap();
+    fs::rename("r.tmp", "r.txt").unwrap();
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("rustc"), reason="Rust is not installed")
+@pytest.mark.parametrize("options", [["-O"], [], ["-O", "-C", "symbol-mangling-version=v0"]])
+def test_calls_of_a_rust_program_are_those_of_its_own_lines(binary: Cli, options: list[str]) -> None:  # noqa: F811
+    (binary.folder / "r.rs").write_text(RUST_OF_FILES)
+    subprocess.run(["rustc", "-g", *options, "r.rs"], cwd=binary.folder, check=True, timeout=300)
+    info(binary, "./r")
+    records = binary.json("trace", "head", "--records", 9999, "t.cpt")
+    places = {r["location"] for r in records if r["kind"] in ("call", "written")}
+    assert places and all(place.startswith("r.rs:") for place in places), places
+    lines = {int(place.split(":")[1].split()[0]) for place in places}
+    assert lines >= {7, 8, 23, 24, 31, 32}, places
+
+
 #: Four workers take jobs from a queue; each third job throws, which the worker catches; what is done is stored, flushed and fenced.
 POOL = """
 #include <condition_variable>

@@ -161,17 +161,17 @@ fn name_some(
 /// The whole path of a place's file, where it is of the program.
 fn source(at: &str) -> Option<String> {
     let (path, _) = at.rsplit_once(':')?;
-    (path.starts_with('/') && !is_header_of_compiler(at)).then(|| path.to_string())
+    (path.starts_with('/') && !is_of_library(at)).then(|| path.to_string())
 }
 
 fn place(frames: &[Frame<'_>]) -> Option<String> {
     spelled(innermost(frames)?.0)
 }
 
-/// The innermost frame that is known and in no header of the compiler or of the C++ library, and those around it.
+/// The innermost frame that is known and in no library (`is_of_library`), and those around it.
 fn innermost<'a, 'b>(frames: &'b [Frame<'a>]) -> Option<(Frame<'a>, &'b [Frame<'a>])> {
     let is_known = |(_, at): &(&str, &str)| !at.starts_with('?') && !at.ends_with(":?");
-    let is_own = |frame: &(&str, &str)| is_known(frame) && !is_header_of_compiler(frame.1);
+    let is_own = |frame: &(&str, &str)| is_known(frame) && !is_of_library(frame.1);
     let at = frames.iter().position(is_own).or_else(|| frames.iter().position(is_known))?;
     Some((frames[at], &frames[at + 1..]))
 }
@@ -181,11 +181,22 @@ fn spelled((function, at): Frame<'_>) -> Option<String> {
     Some(format!("{at} {function}"))
 }
 
-fn is_header_of_compiler(at: &str) -> bool {
+/// Whether a place is in a header of the compiler, in the libraries of C++ or Rust, or in a crate that makes calls of the kernel
+/// functions, and no more.
+fn is_of_library(at: &str) -> bool {
+    const CRATES: [&str; 5] = ["/libc-", "/rustix-", "/nix-", "/memmap2-", "/fs-err-"];
     let file = at.split(':').next().unwrap_or(at);
+    let is_of_rust = ["/rustc/", "/rustc-", "/rustlib/src/rust/"]
+        .iter()
+        .any(|folder| file.split_once(folder).is_some_and(|(_, rest)| rest.contains("library/")));
     file.ends_with("intrin.h")
         || file.contains("/include/c++/")
         || ["/lib/gcc/", "/lib/clang/"].iter().any(|f| file.contains(f)) && file.contains("/include")
+        || is_of_rust
+        || file.starts_with("/rust/deps/")
+        || file
+            .split_once("/registry/src/")
+            .is_some_and(|(_, file)| CRATES.iter().any(|name| file.contains(name)))
 }
 
 #[cfg(test)]
@@ -247,6 +258,23 @@ mod tests {
         assert!(place(&[intrinsic]).is_some_and(|p| p.ends_with("clwbintrin.h:41 _mm_clwb")));
         let atomic = ("std::__atomic_base<int>::fetch_add", "/usr/include/c++/12/bits/atomic_base.h:618");
         assert_eq!(place(&[atomic, ("count", "/srv/x/a.cpp:7")]).as_deref(), Some("/srv/x/a.cpp:7 count"));
+        let hash = "/rustc/59807616e1/library/std/src/os/unix/fs.rs:256";
+        let standard = ("std::os::unix::fs::FileExt::write_all_at", hash);
+        let wrapper = (
+            "rustix::io::pwrite",
+            "/root/.cargo/registry/src/index.crates.io-1/rustix-1.0.7/src/io/read_write.rs:120",
+        );
+        let put = ("p::put", "/srv/p/src/main.rs:9");
+        assert_eq!(place(&[standard, wrapper, put]).as_deref(), Some("/srv/p/src/main.rs:9 p::put"));
+        let crate_of_program =
+            ("redb::write", "/root/.cargo/registry/src/index.crates.io-1/redb-2.6.0/src/file.rs:7");
+        assert!(
+            place(&[standard, crate_of_program, put]).is_some_and(|p| p.ends_with("file.rs:7 redb::write"))
+        );
+        let installed =
+            ("core::ptr::write", "/opt/rustup/lib/rustlib/src/rust/library/core/src/ptr/mod.rs:7");
+        assert_eq!(place(&[installed, put]).as_deref(), Some("/srv/p/src/main.rs:9 p::put"));
+        assert_eq!((source(standard.1), source(wrapper.1)), (None, None));
         assert_eq!(place(&[("main", "??:0")]), None);
         assert_eq!(source(flush.1).as_deref(), Some("/srv/x/kv.c"));
         assert_eq!((source(intrinsic.1), source("??:0"), source("kv.c:5")), (None, None, None));
