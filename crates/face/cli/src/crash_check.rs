@@ -401,14 +401,62 @@ fn last_line(said: &Path) -> String {
         f.seek(SeekFrom::Start(bytes.saturating_sub(OUTPUT)))?;
         f.take(OUTPUT).read_to_end(&mut text)
     });
-    let text = String::from_utf8_lossy(&text);
-    let line = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+    told(&String::from_utf8_lossy(&text)).chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+}
+
+/// What says most of a text: the message of a Rust panic that it ends with, else its last line that is no advice (`note: `).
+fn told(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.iter().rev().find(|line| !is_advice(line)).or(lines.last());
+    panic_message(&lines).unwrap_or_else(|| last.copied().unwrap_or_default().into())
+}
+
+fn is_advice(line: &str) -> bool {
+    line.starts_with("note: ")
+}
+
+/// The message of a panic behind which the program says nothing more.
+fn panic_message(lines: &[&str]) -> Option<String> {
+    const BACKTRACE: &str = "stack backtrace:";
+    let is_panic = |line: &&str| line.starts_with("thread '") && line.contains(" panicked at ");
+    let lines = &lines[lines.iter().rposition(is_panic)? + 1..];
+    let end = lines.iter().position(|line| is_advice(line) || *line == BACKTRACE);
+    // Without advice behind it, a message goes on as far as its lines are set in.
+    let set_in = || lines.iter().skip(1).take_while(|line| line.starts_with(' ')).count();
+    let (message, rest) = lines.split_at(end.unwrap_or_else(|| lines.len().min(1 + set_in())));
+    let is_of_panic = |line: &&str| is_advice(line) || *line == BACKTRACE || line.starts_with(' ');
+    let message: Vec<&str> = message.iter().map(|line| line.trim()).collect();
+    (!message.is_empty() && rest.iter().all(is_of_panic)).then(|| message.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST_LIMIT, alone, file_limit, misspelt};
+    use super::{LEAST_LIMIT, alone, file_limit, misspelt, told};
+
+    #[test]
+    fn a_panic_is_told_by_its_message_and_all_else_by_its_last_line() {
+        let advice = "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        let panic = "open\n\nthread 'main' (7) panicked at src/main.rs:7:5:\nkey 5 is lost\n";
+        assert_eq!(told(&format!("{panic}{advice}")), "key 5 is lost");
+        assert_eq!(told(panic), "key 5 is lost");
+        let frames = "stack backtrace:\n   0: __rustc::rust_begin_unwind\n             at /rustc/x/library/std/src/panicking.rs:689:5\n";
+        assert_eq!(
+            told(&format!("{panic}{frames}note: Some details are omitted, run with ...\n")),
+            "key 5 is lost"
+        );
+        let equal = "thread 'a b' panicked at m.rs:1:1:\nassertion `left == right` failed: sum\n  left: 1\n right: 2\n";
+        let said = "assertion `left == right` failed: sum, left: 1, right: 2";
+        assert_eq!((told(equal).as_str(), told(&format!("{equal}{advice}")).as_str()), (said, said));
+        for after in [format!("{panic}{advice}3 keys are lost\n"), format!("{panic}3 keys are lost\n\n")] {
+            assert_eq!(told(&after), "3 keys are lost", "what the program says after it has caught a panic");
+        }
+        let python = "Traceback (most recent call last):\n  File \"c.py\", line 2, in <module>\n    f()\nValueError: key 5\n";
+        assert_eq!(told(python), "ValueError: key 5");
+        assert_eq!(
+            (told("lost\nnote: see below\n").as_str(), told("note: see\n\n").as_str(), told("").as_str()),
+            ("lost", "note: see", "")
+        );
+    }
 
     #[test]
     fn a_check_may_write_four_times_what_is_there_and_what_a_database_allocates() {
