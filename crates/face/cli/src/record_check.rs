@@ -10,6 +10,9 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use trace::left::{LeftFile, differences};
 use trace::{About, Differs, Recording};
 
+/// Why a file is not compared that has a name which another has now.
+const EARLIER: &str = "an earlier file of this name, which the program removed or replaced";
+
 /// One file of the recording.
 pub(crate) struct Check {
     pub(crate) path: String,
@@ -74,9 +77,7 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
         let why = match open(about, &file.path, &file.identity) {
             // It was made with what it leads to, and nothing changes that.
             _ if about.links.contains_key(number) => continue,
-            _ if !last.contains(number) => {
-                "an earlier file of this name, which the program removed or replaced".into()
-            }
+            _ if !last.contains(number) => EARLIER.into(),
             Ok(found) => {
                 left.insert(*number, Box::new(found));
                 String::new()
@@ -125,9 +126,12 @@ impl LeftFile for OnDisk {
 
 /// The file under the name at which it was first seen, or under another that the program gave it.
 fn open(about: &About, path: &str, identity: &str) -> Result<OnDisk, String> {
-    let others = about.names.values().map(String::as_str);
-    let mut why = "it is gone".to_string();
-    for path in std::iter::once(path).chain(others) {
+    let others = || about.names.values().map(String::as_str);
+    // The program gave or took that name, and it is there.
+    let is_replaced =
+        others().any(|n| n == path) && std::fs::symlink_metadata(trace::names::path_of(path)).is_ok();
+    let mut why = if is_replaced { EARLIER } else { "it is gone" }.to_string();
+    for path in std::iter::once(path).chain(others()) {
         let path = trace::names::path_of(path);
         let Ok(meta) = std::fs::metadata(&path) else { continue };
         if format!("{}:{}", meta.dev(), meta.ino()) != identity || !meta.is_file() {
