@@ -168,6 +168,17 @@ INSTEAD int msync(void *address, size_t bytes, int flags) {
     if (b) compare(b, (uint64_t)address, bytes, PC, "msync");
     uint32_t stamp = b ? next_stamp() : 0;
     int failed = REAL(msync)(address, bytes, flags);
-    if (b && !failed) synced_range(b, (uint64_t)address, bytes, flags & MS_SYNC ? CALL_MSYNC : CALL_MSYNC_ASYNC, PC, stamp);
+    if (b && has_synced(failed ? errno : 0)) synced_range(b, (uint64_t)address, bytes, flags & MS_SYNC ? CALL_MSYNC : CALL_MSYNC_ASYNC, PC, stamp);
+    return failed;
+}
+
+LIBRARY(madvise)
+INSTEAD int madvise(void *address, size_t bytes, int advice) {
+    struct removal r;
+    struct buffer *b = advice == MADV_REMOVE ? begin() : NULL;
+    if (b) compare(b, (uint64_t)address, bytes, PC, "madvise");
+    if (b) before_removal(&r, (uint64_t)address, bytes);
+    int failed = REAL(madvise)(address, bytes, advice);
+    if (b) after_removal(b, &r, failed, PC);
     return failed;
 }

@@ -279,6 +279,53 @@ static void synced_range(struct buffer *b, uint64_t address, uint64_t bytes, enu
     }
 }
 
+/* msync says ENOMEM where a part of the range is not mapped, and has synced the rest. */
+static int has_synced(int error) { return !error || error == ENOMEM; }
+
+/* Pages that madvise takes away from the files that are mapped there (MADV_REMOVE), as fallocate does by a hole: what they held. */
+struct removal {
+    uint8_t *before;
+    uint64_t at, bytes, held;
+};
+
+static void before_removal(struct removal *r, uint64_t address, uint64_t bytes) {
+    *r = (struct removal){.at = address, .bytes = (bytes + 4095) & ~4095ull};
+    r->before = raw_memory(r->bytes);
+    struct iovec to = {r->before, r->bytes}, from = {(void *)address, r->bytes};
+    long n = r->before ? raw(SYS_process_vm_readv, raw(SYS_getpid, 0, 0, 0, 0, 0, 0), (long)&to, 1, (long)&from, 1, 0) : 0;
+    r->held = n > 0 ? (uint64_t)n : 0;
+}
+
+static void removed(struct buffer *b, const struct removal *r, uint32_t location) {
+    for (uint32_t i = 0; i < mapping_count; i++) {
+        const struct mapping *m = &mappings[i];
+        uint64_t from = m->from < r->at ? r->at : m->from, end = r->at + r->bytes;
+        if (m->from + m->bytes < end) end = m->from + m->bytes;
+        if (from >= end || m->file->ignored) continue;
+        const struct change c = {.b = b, .file = m->file};
+        uint64_t at = m->offset + (from - m->from);
+        if (end - r->at > r->held) {
+            unseen(b, "madvise took pages from a file (MADV_REMOVE)", file_address(m->file, at), end - from, location);
+            continue;
+        }
+        /* Where there were zeros, behind the file's end too, there is nothing new. */
+        const uint8_t *before = r->before + (from - r->at);
+        uint64_t bytes = end - from;
+        while (bytes && !before[bytes - 1]) bytes--;
+        if (!bytes) continue;
+        record_call(b, CALL_WRITE, file_address(m->file, at), bytes, location, next_stamp());
+        zeroed(&c, at, bytes, before, location);
+    }
+}
+
+static void after_removal(struct buffer *b, const struct removal *r, int failed, uint32_t location) {
+    if (!failed && enter_files(b)) {
+        removed(b, r, location);
+        leave_files(b);
+    }
+    if (r->before) raw_release(r->before, r->bytes);
+}
+
 static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {
     add_mapping(b, f, address, (bytes + 4095) & ~4095ull, offset, location);
     emit(b, OPERAND, 0, address, location, file_address(f, offset), 0);

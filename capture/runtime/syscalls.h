@@ -28,6 +28,7 @@ INSTEAD long syscall(long number, ...) {
         PASSES_2(truncate, const char *, off_t)
         PASSES_4(fallocate, int, int, off_t, off_t)
         PASSES_2(munmap, void *, size_t)
+        PASSES_3(madvise, void *, size_t, int)
         PASSES_3(ioctl, int, unsigned long, long)
         PASSES_3(open, const char *, int, int)
         PASSES_4(openat, int, const char *, int, int)

@@ -10,6 +10,7 @@ struct system_call {
     struct by_ioctl by_ioctl;
     struct mapping mapping;
     struct file_system system;
+    struct removal removal;
     struct file *file;
     int64_t source, to;
     uint32_t location, stamp;
@@ -82,8 +83,9 @@ static void write_all_out(void) {
 }
 
 /* The call's own place; few calls need it. */
-static int is_of_files(UInt number) {
+static int is_of_files(UInt number, const UWord *a) {
     switch (number) {
+    case __NR_madvise: return a[2] == MADV_REMOVE;
     case __NR_open: case __NR_openat: case __NR_openat2: case __NR_creat:
     case __NR_write: case __NR_pwrite64: case __NR_writev: case __NR_pwritev: case __NR_pwritev2:
     case __NR_sendfile: case __NR_copy_file_range: case __NR_splice:
@@ -126,6 +128,7 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
         c->stamp = next_stamp();
         break;
     case __NR_sync: c->stamp = next_stamp(); break;
+    case __NR_madvise: before_removal(&c->removal, a[0], a[1]); break;
     case __NR_syncfs:
         c->system = (struct file_system){0};
         before_syncfs(b, &c->system, (int)a[0]);
@@ -154,7 +157,7 @@ static void before_call(ThreadId tid, UInt number, UWord *a, UInt count) {
         tell_places();
         write_all_out();
     }
-    if (is_of_files(number)) before_file_call(tid, number, a);
+    if (is_of_files(number, a)) before_file_call(tid, number, a);
 }
 
 static void after_mmap(ThreadId tid, struct buffer *b, struct system_call *c, const UWord *a, Addr at) {
@@ -293,8 +296,9 @@ static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes r
     if (!recording || !of_tid[tid].b) return;
     if (number == __NR_futex) joined(enter(tid), 0, a[0], 0);
     if (number == __NR_process_vm_writev && !sr_isError(result)) wrote_own_memory(tid, a, sr_Res(result));
-    if (!is_of_files(number)) return;
+    if (!is_of_files(number, a)) return;
     if (number == __NR_ioctl) after_ioctl(&call_of(tid)->by_ioctl, sr_isError(result), call_of(tid)->location);
     else if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);
-    else if (!sr_isError(result)) after_file_call(tid, number, a, (long)sr_Res(result));
+    else if (number == __NR_madvise) after_removal(enter(tid), &call_of(tid)->removal, sr_isError(result), call_of(tid)->location);
+    else if (!sr_isError(result) || (number == __NR_msync && has_synced((int)sr_Err(result)))) after_file_call(tid, number, a, (long)sr_Res(result));
 }
