@@ -1,4 +1,4 @@
-"""Calls that change files in other ways than by their bytes and names, by both routes."""
+"""Calls that change files in other ways than by their bytes and names, and limits that hold for the recording too, by both routes."""
 
 import subprocess
 
@@ -23,6 +23,15 @@ def info(cli: Cli, *command: object) -> dict:
     return cli.json("trace", "info", "t.cpt")
 
 
+def test_a_changed_mode_is_noted_once(beside: Cli) -> None:
+    said = beside.run("record", "--out", "t.cpt", "--", "./beside", "mode", "f").stderr
+    assert said.count("modes, owners or extended attributes") == 1, said
+    refused = beside.refuses("crash", "intel", "trace:t.cpt", "--check", "test ! -e {image} || exit 1")
+    assert "No image has the modes" in refused
+    said = beside.run("record", "--out", "t.cpt", "--", "./beside", "usual", "g").stderr
+    assert "modes, owners" not in said, "it has what files of images have"
+
+
 def test_pages_that_madvise_takes_away_are_zeros(beside: Cli) -> None:
     found = info(beside, "./beside", "take", "f")
     assert found["unseen"] == found["differs"] == []
@@ -33,3 +42,8 @@ def test_pages_that_madvise_takes_away_are_zeros(beside: Cli) -> None:
 def test_a_sync_over_a_hole_syncs_the_rest(beside: Cli) -> None:
     found = info(beside, "./beside", "sync", "f")
     assert found["calls"]["msync"] == 2 and file_of(found, beside.folder / "f")["syncs"] == 2
+
+
+def test_a_limit_that_ends_the_recording_is_named(beside: Cli) -> None:
+    done = beside.run("record", "--out", "t.cpt", "--", "./beside", "limit", "f")
+    assert done.returncode == 2 and "RLIMIT_FSIZE" in done.stderr and "a limit on the size of its files" in done.stderr, done.stderr

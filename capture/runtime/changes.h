@@ -326,6 +326,29 @@ static void after_removal(struct buffer *b, const struct removal *r, int failed,
     if (r->before) raw_release(r->before, r->bytes);
 }
 
+/* As files of images are: of who makes them, and with the usual rights. */
+static int is_usual(const struct stat *s) {
+    return (s->st_mode & 07755) == 0644 && s->st_uid == (uid_t)raw(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
+           s->st_gid == (gid_t)raw(SYS_getegid, 0, 0, 0, 0, 0, 0);
+}
+
+/* What a file has beside its bytes and its names, which no image has and a check may look at: said once. */
+static void attributes_changed(int fd, int extended) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    struct stat s;
+    char whole[4096];
+    if (fd < 0 || raw_fstat(fd, &s) || !S_ISREG(s.st_mode) || (!extended && is_usual(&s))) return;
+    path_of(fd, whole, sizeof whole);
+    if (is_interesting(whole) && !atomic_flag_test_and_set(&said))
+        write_text("note", "it sets modes, owners or extended attributes of files (chmod, chown, setxattr): they are not recorded, and no image has them");
+}
+
+static void attributes_changed_of(int folder, const char *path, int extended) {
+    int fd = (int)raw(SYS_openat, folder, (long)path, O_PATH | O_CLOEXEC, 0, 0, 0);
+    attributes_changed(fd, extended);
+    if (fd >= 0) raw_close(fd);
+}
+
 static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {
     add_mapping(b, f, address, (bytes + 4095) & ~4095ull, offset, location);
     emit(b, OPERAND, 0, address, location, file_address(f, offset), 0);

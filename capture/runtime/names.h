@@ -137,3 +137,30 @@ INSTEAD int symlinkat(const char *to, int folder, const char *path) {
     if (!failed) made_link(b, folder, path, PC);
     return failed;
 }
+
+/* Calls that change what a file has beside its bytes and its names. */
+#define CHANGES_ATTRIBUTES(name, changed, parameters, arguments) \
+    extern int name parameters; \
+    LIBRARY(name) \
+    INSTEAD int name parameters { \
+        struct buffer *b = begin(); \
+        int failed = REAL(name) arguments; \
+        if (b && !failed) changed; \
+        return failed; \
+    }
+CHANGES_ATTRIBUTES(chmod, attributes_changed_of(AT_FDCWD, path, 0), (const char *path, mode_t mode), (path, mode))
+CHANGES_ATTRIBUTES(fchmod, attributes_changed(fd, 0), (int fd, mode_t mode), (fd, mode))
+CHANGES_ATTRIBUTES(fchmodat, attributes_changed_of(folder, path, 0), (int folder, const char *path, mode_t mode, int flags), (folder, path, mode, flags))
+CHANGES_ATTRIBUTES(chown, attributes_changed_of(AT_FDCWD, path, 0), (const char *path, uid_t user, gid_t group), (path, user, group))
+CHANGES_ATTRIBUTES(lchown, attributes_changed_of(AT_FDCWD, path, 0), (const char *path, uid_t user, gid_t group), (path, user, group))
+CHANGES_ATTRIBUTES(fchown, attributes_changed(fd, 0), (int fd, uid_t user, gid_t group), (fd, user, group))
+CHANGES_ATTRIBUTES(fchownat, attributes_changed_of(folder, path, 0), (int folder, const char *path, uid_t user, gid_t group, int flags),
+                   (folder, path, user, group, flags))
+CHANGES_ATTRIBUTES(setxattr, attributes_changed_of(AT_FDCWD, path, 1), (const char *path, const char *name, const void *value, size_t n, int flags),
+                   (path, name, value, n, flags))
+CHANGES_ATTRIBUTES(lsetxattr, attributes_changed_of(AT_FDCWD, path, 1), (const char *path, const char *name, const void *value, size_t n, int flags),
+                   (path, name, value, n, flags))
+CHANGES_ATTRIBUTES(fsetxattr, attributes_changed(fd, 1), (int fd, const char *name, const void *value, size_t n, int flags), (fd, name, value, n, flags))
+CHANGES_ATTRIBUTES(removexattr, attributes_changed_of(AT_FDCWD, path, 1), (const char *path, const char *name), (path, name))
+CHANGES_ATTRIBUTES(lremovexattr, attributes_changed_of(AT_FDCWD, path, 1), (const char *path, const char *name), (path, name))
+CHANGES_ATTRIBUTES(fremovexattr, attributes_changed(fd, 1), (int fd, const char *name), (fd, name))

@@ -63,7 +63,8 @@ static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t
     if (atomic_load_explicit(&recording, memory_order_relaxed)) {
         int fd = safe_fd();
         long done = fd < 0 ? -EBADF : raw_write(fd, block, HEADER + n);
-        if (done != (long)(HEADER + n)) stop(fd < 0 ? "its file is gone" : done < 0 ? strerror((int)-done) : "no room for the trace");
+        if (done != (long)(HEADER + n))
+            stop(fd < 0 ? "its file is gone" : is_at_limit(fd) ? AT_LIMIT : done < 0 ? strerror((int)-done) : "no room for the trace");
         if (kind == BLOCK_END) atomic_store(&recording, 0);
     }
     give(&trace_lock);

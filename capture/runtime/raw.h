@@ -57,3 +57,12 @@ static int numbered(char *to, const char *prefix, uint64_t number) {
     to[at] = 0;
     return at;
 }
+
+/* Whether a file is as long as the program lets any become. */
+static inline int is_at_limit(int fd) {
+    struct rlimit limit;
+    struct stat s;
+    if (raw(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) || raw_fstat(fd, &s)) return 0;
+    return limit.rlim_cur != RLIM_INFINITY && (uint64_t)s.st_size >= limit.rlim_cur;
+}
+#define AT_LIMIT "the limit on the size of the program's files (RLIMIT_FSIZE, ulimit -f) holds for its recording too: raise it, or have the program set none"

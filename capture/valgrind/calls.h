@@ -291,11 +291,25 @@ static void wrote_own_memory(ThreadId tid, const UWord *a, SizeT left) {
     }
 }
 
+static void after_attributes_call(UInt number, const UWord *a) {
+    switch (number) {
+    case __NR_fchmod: case __NR_fchown: attributes_changed((int)a[0], 0); break;
+    case __NR_chmod: case __NR_chown: case __NR_lchown: attributes_changed_of(AT_FDCWD, (const char *)a[0], 0); break;
+    case __NR_fchmodat: case __NR_fchownat: attributes_changed_of((int)a[0], (const char *)a[1], 0); break;
+    case __NR_fsetxattr: case __NR_fremovexattr: attributes_changed((int)a[0], 1); break;
+    case __NR_setxattr: case __NR_lsetxattr: case __NR_removexattr: case __NR_lremovexattr:
+        attributes_changed_of(AT_FDCWD, (const char *)a[0], 1);
+        break;
+    default: break;
+    }
+}
+
 static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes result) {
     (void)count;
     if (!recording || !of_tid[tid].b) return;
     if (number == __NR_futex) joined(enter(tid), 0, a[0], 0);
     if (number == __NR_process_vm_writev && !sr_isError(result)) wrote_own_memory(tid, a, sr_Res(result));
+    if (!sr_isError(result)) after_attributes_call(number, a);
     if (!is_of_files(number, a)) return;
     if (number == __NR_ioctl) after_ioctl(&call_of(tid)->by_ioctl, sr_isError(result), call_of(tid)->location);
     else if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);

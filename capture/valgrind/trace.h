@@ -22,7 +22,8 @@ static int open_trace(const HChar *path) {
 /* Writes a block whose contents lie behind HEADER free bytes. */
 static void write_block(uint8_t *block, uint32_t kind, uint32_t thread, uint32_t count, uint32_t n) {
     put_block_head(block, kind, thread, count, n);
-    if (recording && VG_(write)(trace_fd, block, (Int)(HEADER + n)) != (Int)(HEADER + n)) stop("no room for the trace");
+    if (recording && VG_(write)(trace_fd, block, (Int)(HEADER + n)) != (Int)(HEADER + n))
+        stop(is_at_limit(trace_fd) ? AT_LIMIT : "no room for the trace");
 }
 
 static void write_text(const char *key, const char *value) {

@@ -2,11 +2,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
+
+static int sets_mode(int fd, mode_t mode) { return write(fd, "key", 3) != 3 || fchmod(fd, mode) || fchown(fd, geteuid(), getegid()) || fsync(fd); }
 
 /* The second page goes, between two that are synced. */
 static int takes_pages(int fd) {
@@ -25,11 +30,20 @@ static int syncs_over_hole(int fd) {
     return msync(m, 3 * PAGE, MS_SYNC) == 0 || errno != ENOMEM;
 }
 
+static int is_limited(int fd) {
+    struct rlimit limit = {100, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    return setrlimit(RLIMIT_FSIZE, &limit) || write(fd, "key", 3) != 3 || fsync(fd);
+}
+
 int main(int count, char **words) {
     int fd = count == 3 ? open(words[2], O_CREAT | O_RDWR, 0666) : -1;
     if (fd < 0) return 2;
     switch (*words[1]) {
+    case 'm': return sets_mode(fd, 0600);
+    case 'u': return sets_mode(fd, 0644);
     case 't': return takes_pages(fd);
-    default: return syncs_over_hole(fd);
+    case 's': return syncs_over_hole(fd);
+    default: return is_limited(fd);
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) ->
     let seen = if gaps.is_empty() {
         format!(
             ". The recording says of nothing that it was not seen: try the command on the files as the program left \
-             them. {}{}",
+             them. No image has the modes, owners and extended attributes of files. {}{}",
             recorded.folder_text(),
             lacks()
         )

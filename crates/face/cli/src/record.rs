@@ -17,6 +17,7 @@ use crate::record_route::Asked;
 use crate::record_run;
 use crate::record_title::Title;
 use crate::recordings;
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -176,11 +177,13 @@ fn finish(
     );
     if let Some(signal) = status.signal() {
         let said: String = file.about().notes.iter().map(|note| format!(" ({note})")).collect();
-        return refuse(format!("ended by signal {signal}{said}; {kept}"));
+        let limit = " (a limit on the size of its files, RLIMIT_FSIZE, which holds for its recording too)";
+        let limit = if signal == Signal::SIGXFSZ as i32 { limit } else { "" };
+        return refuse(format!("ended by signal {signal}{limit}{said}; {kept}"));
     }
     if !file.is_finished() {
         return refuse(format!(
-            "its recording was cut short (no room on the disk, or it replaced itself); {kept}"
+            "its recording was cut short (no room on the disk, a limit on the size of its files, or it replaced itself); {kept}"
         ));
     }
     if file.about().notes.iter().any(|n| n == "forked") {
