@@ -118,6 +118,8 @@ fn failure(f: &crash::Failure) -> Value {
         "present": f.why.present.iter().map(note).collect::<Vec<_>>(),
         "replay": f.why.replay,
         "torn": f.why.is_torn,
+        "points": f.points,
+        "others": f.others,
     })
 }
 
@@ -140,6 +142,14 @@ pub(crate) fn print_failure(f: &Value) {
         }
     }
     say!("    {}", replay(f["replay"].as_str().unwrap_or_default()));
+    let others: Vec<&str> = f["others"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !others.is_empty() {
+        let points = count(f["points"].as_u64().unwrap_or_default());
+        say!(
+            "    {points} failing points lose the same places of the program and are taken for this one, which may hide another; recovery says there, too:"
+        );
+        others.iter().for_each(|other| say!("      {other}"));
+    }
 }
 
 /// A store of a failure: where it stands in the program, and where in its file, or in memory. A change of a file says in its place

@@ -38,6 +38,52 @@ pub struct Failure {
     pub message: String,
     /// Which stores, and why they could be lost.
     pub why: Explanation,
+    /// Crash points at which the same places of the program are lost, which is taken for the same mistake, this one included.
+    pub points: usize,
+    /// What else recovery said at these, the first few.
+    pub others: Vec<String>,
+}
+
+/// Other words of recovery that are kept of a failure.
+const MOST_OTHERS: usize = 4;
+
+impl Failure {
+    /// Fails at one more point, where recovery says this.
+    pub(super) fn fails_again(&mut self, message: &str) {
+        self.points += 1;
+        self.hears(message);
+    }
+
+    /// Whether recovery says the same, but for numbers: from one record of a loop to the next these differ.
+    pub(super) fn says(&self, message: &str) -> bool {
+        let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        words(&self.message) == words(message)
+    }
+
+    /// Whether it hangs on some of the same addresses as another one.
+    pub(super) fn meets(&self, other: &Failure) -> bool {
+        let of =
+            |f: &Failure| f.why.missing.iter().chain(&f.why.present).map(|n| n.address).collect::<Vec<_>>();
+        let others = of(other);
+        of(self).iter().any(|address| others.contains(address))
+    }
+
+    /// What recovery says elsewhere is kept where it differs by more than numbers, as it does from one record of a loop to the next.
+    fn hears(&mut self, message: &str) {
+        let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        let mut known = std::iter::once(&self.message).chain(&self.others);
+        if self.others.len() < MOST_OTHERS && known.all(|other| words(other) != words(message)) {
+            self.others.push(message.into());
+        }
+    }
+
+    /// What is known of it from a later point goes along.
+    pub(super) fn instead_of(mut self, later: &Failure) -> Failure {
+        self.points = later.points;
+        self.hears(&later.message);
+        later.others.iter().for_each(|other| self.hears(other));
+        self
+    }
 }
 
 /// What is known of the lines that a check reads.
@@ -130,10 +176,12 @@ fn over_points(
         let Some(small) = failing else { continue };
         found.failing_points += 1;
         let mut why = explain(log, tracker, model, &small);
-        if found.failures.iter().all(|f| f.why.key() != why.key()) {
+        if let Some(known) = found.failures.iter_mut().find(|f| f.why.key() == why.key()) {
+            known.fails_again(&small.message);
+        } else {
             why.tell(log, tracker, model);
             let (message, acknowledged) = (small.message, tracker.last_mark());
-            found.failures.push(Failure { point, acknowledged, message, why });
+            found.failures.push(Failure { point, acknowledged, message, why, points: 1, others: Vec::new() });
             if found.failures.len() >= bounds.failures {
                 break;
             }

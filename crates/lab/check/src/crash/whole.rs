@@ -27,6 +27,12 @@ type WholeCheck<'c> = dyn Fn(&Candidate<'_>) -> Outcome + Sync + 'c;
 
 type Choice = BTreeMap<Unit, usize>;
 
+/// So many failures are told that lose the same places of the program.
+const MOST_ALIKE: usize = 4;
+
+/// The failures that one point has, by index, and what recovery said of each there.
+type Told = BTreeMap<usize, String>;
+
 /// Crash points that come first.
 const FIRST: usize = 16;
 
@@ -133,7 +139,7 @@ impl Searcher<'_> {
         self.found = Search {
             points_in_log: before.points_in_log,
             images: before.images,
-            failures: before.failures,
+            failures: before.failures.into_iter().map(|f| Failure { points: 0, ..f }).collect(),
             reads: before.reads,
             counted: true,
             ..Search::default()
@@ -154,7 +160,8 @@ impl Searcher<'_> {
         self.found.grouped_points += usize::from(tracker.is_grouped());
         let before = self.found.images;
         let (mut held, mut left_out) = (BTreeSet::new(), false);
-        let mut fails = self.known_causes(tracker, &mut held);
+        let mut told = BTreeMap::new();
+        let mut fails = self.known_causes(tracker, &mut held, &mut told);
         let mut possible = (!held.is_empty()).then(|| Classes::new(tracker, &BTreeSet::new()).possible());
         while !self.is_over() {
             let mut classes = Classes::new(tracker, &held);
@@ -171,13 +178,16 @@ impl Searcher<'_> {
                 End::Fails(choice, message) => {
                     fails = true;
                     let known = held.len();
-                    held.extend(self.failed(tracker, choice, message));
+                    held.extend(self.failed(tracker, choice, message, &mut told));
                     // Nothing new is lost: that it fails says nothing of other stores.
                     if held.len() == known {
                         break;
                     }
                 }
             }
+        }
+        for (failure, message) in told {
+            self.found.failures[failure].fails_again(&message);
         }
         let (possible, exact) = possible.unwrap_or((0.0, true));
         let all = self.found.possible + possible;
@@ -188,7 +198,7 @@ impl Searcher<'_> {
     }
 
     /// Tries what is known to fail elsewhere; whether it does here. What is lost then is held from then on.
-    fn known_causes(&mut self, tracker: &Tracker<'_>, held: &mut BTreeSet<SiteId>) -> bool {
+    fn known_causes(&mut self, tracker: &Tracker<'_>, held: &mut BTreeSet<SiteId>, told: &mut Told) -> bool {
         let mut fails = false;
         for index in 0..self.causes.len() {
             let classes = Classes::new(tracker, &BTreeSet::new());
@@ -206,12 +216,14 @@ impl Searcher<'_> {
             fails = true;
             held.extend(&self.causes[index].lost);
             let at = self.causes[index].failure;
+            told.entry(at).or_insert_with(|| message.clone());
             if tracker.at() < self.found.failures[at].point {
                 // The earliest point says most clearly what is there in spite of what is lost.
                 let (failure, lost) = self.explained(tracker, choice, message);
                 self.causes[index].changes |= failure.why.loses_changes(tracker);
                 self.causes[index].lost.extend(lost);
-                self.found.failures[at] = self.told(tracker, failure);
+                let failure = self.told(tracker, failure);
+                self.found.failures[at] = failure.instead_of(&self.found.failures[at]);
             }
         }
         fails
@@ -253,10 +265,10 @@ impl Searcher<'_> {
         let small = made_small(tracker, choice, message, &mut tries);
         let why = explain(self.log, tracker, self.model, &small);
         let lost = why.missing.iter().map(|note| note.place).collect();
-        (
-            Failure { point: tracker.at(), acknowledged: tracker.last_mark(), message: small.message, why },
-            lost,
-        )
+        let (point, acknowledged) = (tracker.at(), tracker.last_mark());
+        let failure =
+            Failure { point, acknowledged, message: small.message, why, points: 0, others: Vec::new() };
+        (failure, lost)
     }
 
     /// A failure that is kept, with its words. Whether it is torn is tried whatever time is left: one check for each.
@@ -272,16 +284,44 @@ impl Searcher<'_> {
         failure
     }
 
+    /// The failure that one is taken for, of those that lose the same places of the program, as all do where one function writes for all
+    /// others. It is another mistake, up to a few, where recovery says something else and it hangs on other addresses.
+    fn taken_for(&self, failure: &Failure, lost: &BTreeSet<SiteId>, first: usize) -> Option<usize> {
+        let loses =
+            |f: &Failure| lost.iter().all(|site| f.why.missing.iter().any(|note| note.place == *site));
+        let alike = || self.found.failures.iter().enumerate().filter(|(_, f)| loses(f));
+        let says = alike().find(|(_, f)| f.says(&failure.message)).map(|(index, _)| index);
+        let meets = || alike().find(|(_, f)| f.meets(failure)).map(|(index, _)| index);
+        let or_first = (alike().count() >= MOST_ALIKE).then_some(first);
+        says.or_else(meets).or(or_first)
+    }
+
     /// Notes a failure that is not known; where what it loses stands in the program.
-    fn failed(&mut self, tracker: &Tracker<'_>, choice: Choice, message: String) -> BTreeSet<SiteId> {
+    fn failed(
+        &mut self,
+        tracker: &Tracker<'_>,
+        choice: Choice,
+        message: String,
+        told: &mut Told,
+    ) -> BTreeSet<SiteId> {
         let (failure, lost) = self.explained(tracker, choice, message);
         // More is lost than has to be: another form of the same mistake.
-        if let Some(cause) = self.causes.iter().find(|c| c.lost.is_subset(&lost)) {
-            return cause.lost.clone();
+        let cause = self.causes.iter().find(|c| c.lost.is_subset(&lost));
+        let mut is_another = false;
+        if let Some(Cause { lost, failure: first, .. }) = cause {
+            if let Some(same) = self.taken_for(&failure, lost, *first) {
+                told.entry(same).or_insert(failure.message);
+                return lost.clone();
+            }
+            is_another = true;
         }
-        if self.found.failures.iter().all(|f| f.why.key() != failure.why.key()) {
-            if !lost.is_empty() {
-                let (changes, index) = (failure.why.loses_changes(tracker), self.found.failures.len());
+        let known = self.found.failures.iter().position(|f| f.why.key() == failure.why.key());
+        let known = known.filter(|_| !is_another);
+        let index = known.unwrap_or(self.found.failures.len());
+        told.entry(index).or_insert_with(|| failure.message.clone());
+        if known.is_none() {
+            if !lost.is_empty() && !is_another {
+                let changes = failure.why.loses_changes(tracker);
                 self.causes.push(Cause { lost: lost.clone(), changes, failure: index });
             }
             let failure = self.told(tracker, failure);

@@ -91,6 +91,41 @@ fn one_mistake_does_not_hide_another() {
     );
 }
 
+/// One function writes for all: a record and the flag that publishes it, for one fence.
+fn published(records: u64) -> Program {
+    let mut p = Program::new();
+    for flag in (0..records).map(|n| 2 * n) {
+        p.store(flag, 7, "put");
+        p.store(flag + 1, 9, "put");
+        p.event(Kind::Flush(FlushKind::Clwb), flag, 0, "put");
+        p.event(Kind::Flush(FlushKind::Clwb), flag + 1, 0, "put");
+        p.event(Kind::Fence(FenceKind::Sfence), 0, 0, "put");
+    }
+    p
+}
+
+#[test]
+fn two_mistakes_in_one_place_of_the_program_are_told_apart_and_a_loop_is_not() {
+    let lacks = |image: &Candidate<'_>, n: u64| value(image, 2 * n) == 7 && value(image, 2 * n + 1) == 0;
+    let check = |image: &Candidate<'_>| match [lacks(image, 0), lacks(image, 1)] {
+        [true, _] => Err("no header".into()),
+        [_, true] => Err("no tree".into()),
+        [false, false] => Ok(()),
+    };
+    let found = search(&published(2), &check);
+    let said: Vec<(&str, usize)> = found.failures.iter().map(|f| (f.message.as_str(), f.points)).collect();
+    assert_eq!(said, [("no header", 1), ("no tree", 1)], "{found:?}");
+    assert_eq!(found.failing_points, 2);
+
+    let check = |image: &Candidate<'_>| {
+        let lost = (0..20).find(|n| lacks(image, *n));
+        lost.map_or(Ok(()), |n| Err(format!("record {n} is not whole")))
+    };
+    let found = search(&published(20), &check);
+    let said: Vec<(usize, usize)> = found.failures.iter().map(|f| (f.points, f.others.len())).collect();
+    assert_eq!((said, found.failing_points), (vec![(20, 0)], 20), "{found:?}");
+}
+
 #[test]
 fn what_is_never_flushed_is_found_at_once_and_told_where_it_first_fails() {
     let mut p = Program::new();
