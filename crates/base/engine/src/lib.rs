@@ -14,12 +14,16 @@
 //!    still to be sent can: [`Out::safe_time`].
 #![forbid(unsafe_code)]
 
+mod fault;
 mod queue;
 mod timeline;
 
+pub use fault::Fault;
 pub use timeline::{Mark, Timeline, Track};
 
+use fault::Still;
 use queue::{EventQueue, Key};
+use std::fmt::Debug;
 use units::{Dur, Time, watch};
 
 /// Events between two looks at whether the run is to stop: about a millisecond.
@@ -86,6 +90,8 @@ pub struct Engine<M> {
     mode: Mode,
     stop: Time,
     events: u64,
+    fault: Option<Box<Fault>>,
+    still: Still,
     /// What happened when, where a recording was asked for.
     pub timeline: Option<Box<Timeline>>,
 }
@@ -148,7 +154,7 @@ impl Arrivals {
 }
 
 /// What travels in a machine.
-pub trait Message: Copy {
+pub trait Message: Copy + Debug {
     /// Whether it has lookahead: as long as no front has a pending reply ([`Out::pending_reply`]), what comes of it reaches a front no sooner
     /// than the machine's lookahead after its arrival ([`Engine::new`]). Where it arrives at a front itself, what
     /// that one sends then is meant. A message that is not said to be with lookahead only makes fronts stop more often.
@@ -174,6 +180,8 @@ impl<M: Message> Engine<M> {
         Engine {
             queue: EventQueue::new(),
             counters: vec![0; links.len()],
+            fault: None,
+            still: Still::default(),
             wires: Wires { arrivals: (0..fronts).map(|_| Arrivals::new()).collect(), shortest },
             lookahead,
             immediate: Arrivals::new(),
@@ -213,8 +221,8 @@ impl<M: Message> Engine<M> {
     pub fn next(&mut self, msg: &mut M) -> Option<(Time, NodeId, PortId)> {
         let (at, to, port, immediate) = self.queue.pop(self.stop, msg)?;
         self.events += 1;
-        if self.events.is_multiple_of(LOOK) {
-            watch::at(at.ps());
+        if self.events.is_multiple_of(LOOK) && self.ends_at(at) {
+            return None;
         }
         let fronts = self.wires.arrivals.len();
         let is_heard_by_front = port != PortId::TIMER && (to.0 as usize) < fronts;
@@ -224,6 +232,16 @@ impl<M: Message> Engine<M> {
         }
         self.immediate.pass_if(immediate);
         Some((at, to, port))
+    }
+
+    /// Looks at the run now and then, and says whether it ends: time does not pass, or a device did at its beginning what none may.
+    #[inline(never)]
+    fn ends_at(&mut self, at: Time) -> bool {
+        watch::at(at.ps());
+        if let Some(fault) = self.still.look(at, &self.counters) {
+            self.fail(fault);
+        }
+        self.fault.is_some()
     }
 
     /// Whether a message has to be kept in mind as one that is without lookahead: never where no lookahead is known.
@@ -257,8 +275,10 @@ impl<M: Message> Out<'_, M> {
     /// The same of a message that is kept somewhere: it is copied once.
     #[inline]
     pub fn send_copy_at(&mut self, at: Time, port: PortId, msg: &M) -> Time {
-        debug_assert!(at >= self.now, "nothing leaves in the past");
-        let link = self.engine.links[self.me.0 as usize][port.0 as usize];
+        let link = match self.engine.links[self.me.0 as usize].get(port.0 as usize) {
+            Some(link) if at >= self.now => *link,
+            Some(_) | None => return self.cannot_send(at, port, msg),
+        };
         let arrives = at + link.latency;
         if let Some(arrivals) = self.engine.wires.arrivals.get_mut(link.to.0 as usize) {
             arrivals.add(arrives);
@@ -277,7 +297,9 @@ impl<M: Message> Out<'_, M> {
     /// Wakes this device at `at`, after every message of that picosecond.
     #[inline]
     pub fn wake(&mut self, at: Time, msg: M) {
-        debug_assert!(at >= self.now, "nobody wakes in the past");
+        if at < self.now {
+            return self.cannot_wake(at, &msg);
+        }
         let key = self.key(at, self.me.0 | 0x8000);
         self.push(key, at, self.me, PortId::TIMER, &msg);
     }

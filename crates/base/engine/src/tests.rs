@@ -150,3 +150,79 @@ fn points_in_time_come_in_order_whenever_they_are_added() {
         }
     }
 }
+
+/// What a device did that none may, and whether anything comes after it.
+fn fault_of(act: impl FnOnce(&mut Out<'_, u32>)) -> (String, bool) {
+    let mut engine = pair(Mode::Fast);
+    engine.out(NodeId(0), Time::from_ps(9_000)).wake(Time::from_ps(20_000), 1);
+    act(&mut engine.out(NodeId(1), Time::from_ps(9_000)));
+    let fault = engine.fault().cloned().expect("a fault");
+    assert_eq!((fault.node, fault.heard_on), (NodeId(1), None));
+    (fault.what, engine.next(&mut 0).is_some())
+}
+
+#[test]
+fn nothing_leaves_in_the_past_and_what_was_sent_there_ends_the_run() {
+    let (what, goes_on) = fault_of(|out| _ = out.send_at(Time::from_ps(8_999), PortId(0), 7));
+    assert_eq!(what, "sent 7 at 8.999 ns, when it was 9.000 ns already: nothing leaves in the past");
+    assert!(!goes_on);
+}
+
+#[test]
+fn nobody_wakes_in_the_past() {
+    let (what, goes_on) = fault_of(|out| out.wake(Time::ZERO, 7));
+    assert_eq!(what, "set a timer, 7, to 0.000 ns, when it was 9.000 ns already: nobody wakes in the past");
+    assert!(!goes_on);
+}
+
+#[test]
+fn nothing_is_sent_where_no_wire_is() {
+    let (what, goes_on) = fault_of(|out| out.send(PortId(201), Dur::ZERO, 7));
+    assert_eq!(what, "sent 7 at 9.000 ns on port 201: it has 1 wires, from port 0 on");
+    assert!(!goes_on);
+}
+
+#[test]
+fn what_is_sent_now_and_heard_at_once_is_right() {
+    let mut engine = pair(Mode::Fast);
+    let mut out = engine.out(NodeId(1), Time::from_ps(9_000));
+    out.send_at(Time::from_ps(9_000), PortId(0), 7);
+    out.wake(Time::from_ps(9_000), 7);
+    assert!(engine.fault().is_none() && engine.next(&mut 0).is_some() && engine.next(&mut 0).is_some());
+}
+
+#[test]
+fn the_first_fault_is_told_and_who_is_refused_sends_where_it_was_heard() {
+    let mut engine = pair(Mode::Fast);
+    engine.out(NodeId(0), Time::ZERO).refuse(PortId(3), "said too much".into());
+    engine.out(NodeId(1), Time::from_ps(1)).wake(Time::ZERO, 7);
+    let what = "said too much".to_string();
+    assert_eq!(engine.fault(), Some(&Fault { node: NodeId(0), heard_on: Some(PortId(3)), what }));
+}
+
+/// Node 1 does nothing but wake itself `step` later; gives the fault, and events until then.
+fn woken_for_ever(begins: u64, step: u64) -> (Option<Fault>, u64) {
+    let mut engine = pair(Mode::Fast);
+    engine.still.most = 1_000_000;
+    engine.out(NodeId(1), Time::ZERO).wake(Time::from_ps(begins), 7);
+    let (mut msg, mut events) = (0, 0_u64);
+    while let Some((now, to, _)) = engine.next(&mut msg)
+        && events < 1_100_000
+    {
+        events += 1;
+        engine.out(to, now).wake(now + Dur::ps(step), msg);
+    }
+    (engine.fault().cloned(), events)
+}
+
+#[test]
+fn a_run_whose_time_does_not_pass_ends() {
+    for begins in [0, 5_000] {
+        let (fault, events) = woken_for_ever(begins, 0);
+        let fault = fault.expect("a fault");
+        assert_eq!(fault.node, NodeId(1));
+        assert!(fault.what.starts_with("does not let time pass: more than 1000000 events are at "));
+        assert!((990_000..1_010_000).contains(&events), "{events}");
+    }
+    assert_eq!(woken_for_ever(5_000, 1).0, None);
+}

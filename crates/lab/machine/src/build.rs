@@ -2,6 +2,7 @@
 
 use crate::describe::Description;
 use crate::error::ConfigError;
+use crate::faults::Names;
 use crate::memories::{Entry, address_map};
 use crate::work::Work;
 use cpu::params::{core_spec, directory_spec};
@@ -56,6 +57,8 @@ pub(crate) struct WiredMachine {
     pub(crate) port: Box<dyn UncachedPort>,
     /// What programs are told of devices that take crash consistency over.
     pub(crate) offload: Option<NearInterface>,
+    /// What its models are called.
+    pub(crate) names: Names,
 }
 
 impl WiredMachine {
@@ -138,6 +141,7 @@ impl WiredMachine {
             work: Work::Operations(0),
             port: built.port.unwrap_or_else(|| Box::new(NoDevice::default())),
             offload: built.offload,
+            names: Names::new(s, &entries),
         })
     }
 

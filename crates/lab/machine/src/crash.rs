@@ -219,7 +219,7 @@ fn run_to_crashes(
             continue;
         }
         next = steps.after(done);
-        if !visit(m.crash(now, threads)) {
+        if !visit(m.crash(now, threads)?) {
             return m.check_promises();
         }
     }
@@ -241,7 +241,7 @@ fn run_to_crashes(
             m.cores.iter().map(Core::now).max().unwrap_or(Time::ZERO)
         }
     };
-    visit(CrashPoint { after_end, ..m.crash(end, threads) });
+    visit(CrashPoint { after_end, ..m.crash(end, threads)? });
     // Devices that replay may have found what must not be, at this last point too.
     m.check_promises()
 }
@@ -361,11 +361,12 @@ impl WiredMachine {
         self.controllers.iter().map(|device| device.persists()).sum()
     }
 
-    fn crash(&mut self, at: Time, threads: usize) -> CrashPoint {
+    fn crash(&mut self, at: Time, threads: usize) -> Result<CrashPoint, RunError> {
         let (parts, lost, drained) = self.power_fails(at);
+        self.check_models()?;
         let ended = self.cores.iter().take(threads).map(Core::told_operations).collect();
         let untold = || self.cores.iter().map(|core| core.operations() - core.told_operations());
         let passed = self.replay.as_ref().map(|r| r.told(untold())).unwrap_or_default();
-        CrashPoint { at, ended, passed, lost, drained, after_end: None, parts, map: self.map }
+        Ok(CrashPoint { at, ended, passed, lost, drained, after_end: None, parts, map: self.map })
     }
 }

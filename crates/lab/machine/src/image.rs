@@ -2,6 +2,7 @@
 
 use crate::build::WiredMachine;
 use cpu::{Core, Directory};
+use engine::{Fault, NodeId};
 use plug::{CacheView, MemoryDevice};
 use protocol::{AddressMap, Block, Drained, Image, Line, Lost, Node, PAGE_BYTES, PM_BASE, PostCrash, View};
 use units::Time;
@@ -55,15 +56,26 @@ impl WiredMachine {
         post_crash.fails_at = fails_at;
         self.gather_messages(&mut post_crash);
         let (map, first) = (self.map, self.cores.len() + 1);
+        let mut wrong = None;
         for (index, node) in self.nodes().enumerate() {
-            let known = post_crash.lost.len();
+            let (known, images) = (post_crash.lost.len(), post_crash.parts.len());
             node.post_crash(view, &mut post_crash);
-            if let Some(controller) = index.checked_sub(first).filter(|c| *c < map.pm_controllers) {
+            let controller = index.checked_sub(first).filter(|c| *c < map.pm_controllers);
+            let (asked, given) = (usize::from(controller.is_some()), post_crash.parts.len() - images);
+            if given != asked {
+                wrong.get_or_insert((index, given, asked));
+                post_crash.parts.resize_with(images + asked, || Image::new(PM_BASE));
+            }
+            if let Some(controller) = controller {
                 let memory = map.memory_of_controller(controller);
                 post_crash.lost[known..]
                     .iter_mut()
                     .for_each(|lost| *lost = as_addressed(*lost, &map, memory));
             }
+        }
+        if let Some((node, given, asked)) = wrong {
+            let what = format!("gave {given} images of what a power failure leaves: {asked} is right");
+            self.engine.fail(Fault { node: NodeId(node as u16), heard_on: None, what });
         }
         post_crash
     }

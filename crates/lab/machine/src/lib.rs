@@ -11,6 +11,7 @@ mod crash;
 mod describe;
 mod error;
 mod family;
+mod faults;
 mod fidelity;
 mod fitted;
 mod image;

@@ -2,6 +2,7 @@
 
 use crate::build::WiredMachine;
 use crate::describe::{Description, WorkloadDescription};
+use crate::error::RunError;
 use crate::interest::Interest;
 use crate::options::RunOptions;
 use crate::stats::{STATISTICS, derived, is_reported};
@@ -225,7 +226,7 @@ impl WiredMachine {
         workload: &WorkloadDescription,
         options: &RunOptions,
         mut interest: Interest,
-    ) -> Report {
+    ) -> Result<Report, RunError> {
         let last = self.cores.iter().map(cpu::Core::now).max().unwrap_or(Time::ZERO);
         let is_cut = options.power_fails_at.is_some() && self.cores.iter().any(|core| !core.finished());
         // Threads that have ended by then are no end of the region while others go on.
@@ -249,7 +250,10 @@ impl WiredMachine {
             sampling.each(&mut |name, value| stats.push(Statistic { name: name.into(), value }));
             in_order(&mut stats);
         }
-        Report {
+        let mut image = |view| if options.without_images { Image::default() } else { self.image(view) };
+        let (durable, visible) = (image(View::Durable), image(View::Visible));
+        self.check_models()?;
+        Ok(Report {
             machine: machine.name.clone(),
             workload: workload.name.clone(),
             seed: options.seed,
@@ -257,8 +261,8 @@ impl WiredMachine {
             references: self.cores.iter().map(cpu::Core::references).sum(),
             events: self.engine.events(),
             stats,
-            durable: if options.without_images { Image::default() } else { self.image(View::Durable) },
-            visible: if options.without_images { Image::default() } else { self.image(View::Visible) },
+            durable,
+            visible,
             description: machine.with_cores(self.cores.len() as u64),
             workload_description: workload.clone(),
             opening: self.opening(began),
@@ -268,7 +272,7 @@ impl WiredMachine {
             lines_per_page: self.companions.iter().find_map(|(_, c)| c.borrow().lines_per_page()),
             replayed: self.replayed(options),
             ended_before_power: options.power_fails_at.and_then(|at| self.ended_before(at)),
-        }
+        })
     }
 }
 

@@ -60,7 +60,7 @@ fn run_lines(
     if options.power_fails_at.is_none() && !m.is_over() {
         m.check_finished()?;
     }
-    Ok(m.report(machine, workload, options, interest))
+    m.report(machine, workload, options, interest)
 }
 
 impl WiredMachine {
@@ -164,7 +164,7 @@ impl WiredMachine {
     }
 
     /// Runs until nothing is left to do, or the power fails. Gives what is known of the region of interest.
-    fn run(&mut self, power_fails_at: Option<Time>) -> Interest {
+    pub(crate) fn run(&mut self, power_fails_at: Option<Time>) -> Interest {
         if let Some(at) = power_fails_at {
             self.engine.stop_after(at);
         }
@@ -363,6 +363,7 @@ impl WiredMachine {
 
     /// What the machine or a program found that must not be.
     pub(crate) fn check_promises(&self) -> Result<(), RunError> {
+        self.check_models()?;
         let told = |programs_first: bool| {
             let companions = self.companions.iter().map(|(_, c)| c.borrow());
             companions.filter(|c| c.programs_first() == programs_first).find_map(|c| c.failure())
