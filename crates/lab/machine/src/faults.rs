@@ -3,9 +3,13 @@
 use crate::build::WiredMachine;
 use crate::error::RunError;
 use crate::memories::Entry;
+use cpu::Awaited;
 use engine::{NodeId, PortId};
 use memory::link;
 use protocol::Settings;
+
+/// Of what a machine waits for that stands still, the most that is told.
+const MOST_TOLD: usize = 16;
 
 /// What parts are called by which a machine is told of.
 pub(crate) struct Names {
@@ -54,6 +58,37 @@ impl WiredMachine {
         }
     }
 
+    /// What the directory waits for, of a machine that stands still.
+    pub(crate) fn owed(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.directory.awaited().into_iter().map(|a| self.owes(a)).collect();
+        if let Some(more) = all.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+            all.truncate(MOST_TOLD);
+            all.push(format!("and {more} more of these"));
+        }
+        all
+    }
+
+    fn owes(&self, awaited: Awaited) -> String {
+        match awaited {
+            Awaited::Read { line, controller, since } => {
+                let (who, at) = (self.controller_called(controller), line.address());
+                format!(
+                    "{who} owes the bytes of the line at {at:#x}, of a read that was sent to it at {since}"
+                )
+            }
+            Awaited::Write { line, controller } => {
+                let (who, at) = (self.controller_called(controller), line.address());
+                format!("{who} has not said that a write of the line at {at:#x} is durable")
+            }
+            Awaited::Snoops { line, left } => {
+                format!("the directory waits for what cores say of the line at {:#x}: {left}", line.address())
+            }
+            Awaited::Room { line } => {
+                format!("the directory waits for room for the line at {:#x}", line.address())
+            }
+        }
+    }
+
     fn node_called(&self, node: NodeId) -> String {
         let (node, cores) = (usize::from(node.0), self.cores.len());
         if node < cores {
@@ -83,3 +118,6 @@ impl WiredMachine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -391,8 +391,8 @@ impl WiredMachine {
         if let Some(text) = self.controllers.iter().find_map(|device| device.silence()) {
             return Err(RunError::Violation(text));
         }
-        let waiting = self.cores.iter().filter(|h| !h.finished()).map(|h| format!("\n  {}", h.waits_for()));
-        let state: String = waiting.chain([format!("\n  {}", self.directory.waits_for())]).collect();
+        let waiting = self.cores.iter().filter(|h| !h.finished()).map(Core::waits_for);
+        let state: String = waiting.chain(self.owed()).map(|text| format!("\n  {text}")).collect();
         Err(RunError::from(ConfigError::new(format!(
             "the simulated machine stopped with programs unfinished:{state}"
         ))))

@@ -228,6 +228,9 @@ impl<M: CachesMember> CacheSpace<M> {
             };
             state.wires.send(wire, said);
         }
+        if let Some(fault) = engine.fault() {
+            state.wrong.get_or_insert_with(|| fault.what.clone());
+        }
     }
 
     fn deliver(&self, state: &mut State, wire: Wire) {

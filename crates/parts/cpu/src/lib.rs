@@ -7,7 +7,7 @@ pub mod params;
 mod tags;
 
 pub use core::{Core, CoreSpec, FlushSpec, Program, Stretch, TimeStats};
-pub use directory::{Directory, DirectorySpec, Replacement};
+pub use directory::{Awaited, Directory, DirectorySpec, Replacement};
 use plug::System;
 use std::hint::select_unpredictable;
 

@@ -195,7 +195,10 @@ impl Front {
                 self.ordering_progressed(now);
             }
             Msg::CleanAck { .. } | Msg::UncachedAck => {
-                self.unacknowledged -= 1;
+                let Some(left) = self.unacknowledged.checked_sub(1) else {
+                    return self.acknowledged_already(from);
+                };
+                self.unacknowledged = left;
                 self.emit_whole(now, 0);
                 self.unblock_head(now);
                 self.request_refused_stores(now);
@@ -219,6 +222,25 @@ impl Front {
             }
         }
         self.after_ordering(now);
+    }
+
+    /// An acknowledgement came that nothing waits for.
+    #[cold]
+    #[inline(never)]
+    fn acknowledged_already(&mut self, from: Peer) {
+        let who = match from {
+            Peer::Controller(index) => format!("pm {index}"),
+            Peer::Commands => "the port of uncached accesses".into(),
+            Peer::Directory | Peer::Caches => "the directory".into(),
+            Peer::TimestampRegister => "the node that cores share".into(),
+            Peer::Core(index) => format!("core {index}"),
+        };
+        self.failure.get_or_insert_with(|| {
+            format!(
+                "{who} acknowledged a write of core {}, which waits for none; this is a fault of the model",
+                self.id
+            )
+        });
     }
 
     /// When the background has something to do.
@@ -475,14 +497,22 @@ impl Front {
     }
 
     pub(super) fn waits_for(&self) -> String {
-        let head = self.store_buffer.head().map(|e| format!("{:?} {:#x}", e.kind, e.address));
+        let what = match self.wait {
+            Wait::Nothing => "nothing".into(),
+            Wait::Line(line) => format!("the line at {:#x}", line.address()),
+            Wait::MissRegister => "a miss register".into(),
+            Wait::Room => "room in its store buffer".into(),
+            Wait::Drained => "its store buffer to be empty".into(),
+        };
+        let head = self.store_buffer.head().map(|head| format!(", first of it {}", head.called()));
         format!(
-            "core {} at {}: waits for {:?}; store buffer head {}; {} misses; persist buffer {}",
+            "core {} waits for {what} since {}; store buffer: {}{}; lines asked for: {}; writes not acknowledged: {}; persist buffer: {}",
             self.id,
-            self.now,
-            self.wait,
-            head.as_deref().unwrap_or("none"),
+            self.wait_from,
+            self.store_buffer.entries().count(),
+            head.unwrap_or_default(),
             self.misses.len(),
+            self.unacknowledged,
             self.ordering.level()
         )
     }

@@ -41,6 +41,21 @@ impl Entry {
         line_of(self.address)
     }
 
+    /// What it is, in words.
+    pub(super) fn called(&self) -> String {
+        let what = match self.kind {
+            Kind::Store => "a store to",
+            Kind::NonTemporal => "a non-temporal store to",
+            Kind::Rmw(_) => "an atomic operation on",
+            Kind::Flush(_) => "a flush of",
+            Kind::Register => "a store to the register at",
+            Kind::RegisterLoad => "a load of the register at",
+            Kind::Acquired => "an acquire of",
+            Kind::Fence(kind) => return called(kind).into(),
+        };
+        format!("{what} {:#x}", self.address)
+    }
+
     /// A whole line's, each of its words `value`.
     pub(super) fn is_of_a_line(&self) -> bool {
         u64::from(self.size) == LINE_BYTES
@@ -71,6 +86,17 @@ impl Entry {
     /// Whoever acquires this value comes after it.
     pub(super) fn publishes(&self) -> bool {
         self.order.releases() || self.is_locked_and_persistent()
+    }
+}
+
+fn called(fence: FenceKind) -> &'static str {
+    match fence {
+        FenceKind::Sfence => "an sfence",
+        FenceKind::Mfence => "an mfence",
+        FenceKind::Ofence => "an ofence",
+        FenceKind::Dfence => "a dfence",
+        FenceKind::NewStrand => "a new strand",
+        FenceKind::JoinStrand => "a join of strands",
     }
 }
 

@@ -42,6 +42,19 @@ use state::{Phase, Request, Slot, State};
 use std::hash::{Hash, Hasher};
 use units::{Dur, Time};
 
+/// Something that the directory waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// The bytes of a line, from a controller that was sent a read at `since`.
+    Read { line: Line, controller: usize, since: Time },
+    /// Cores' answers to snoops.
+    Snoops { line: Line, left: u32 },
+    /// A place in its set, for a line that is not there.
+    Room { line: Line },
+    /// Word of a controller that a write is durable.
+    Write { line: Line, controller: usize },
+}
+
 /// The shared cache and its directory.
 #[derive(Clone)]
 pub struct Directory {
@@ -138,8 +151,7 @@ impl Directory {
         }
         self.stats.misses += 1;
         self.state.reserve(slot, line);
-        self.state.set_phase(line, Phase::Memory);
-        self.send_to_memory(line, self.spec.latency, Msg::Read { line }, out);
+        self.read(line, self.spec.latency, out);
     }
 
     fn evict(&mut self, slot: Slot, out: &mut Out<'_, Msg>) {
@@ -172,8 +184,7 @@ impl Directory {
             return self.finish_get(line, slot, think, out);
         }
         self.stats.misses += 1;
-        self.state.set_phase(line, Phase::Memory);
-        self.send_to_memory(line, think, Msg::Read { line }, out);
+        self.read(line, think, out);
     }
 
     fn begin_flush(&mut self, line: Line, slot: Slot, core: u8, invalidate: bool, out: &mut Out<'_, Msg>) {
@@ -353,12 +364,43 @@ impl Directory {
         self.write_through(Some(LineWrite { line, mask: Mask::MAX, data }), line, core, out);
     }
 
-    fn send_to_memory(&mut self, line: Line, think: Dur, msg: Msg, out: &mut Out<'_, Msg>) {
+    fn read(&mut self, line: Line, think: Dur, out: &mut Out<'_, Msg>) {
+        let controller = self.send_to_memory(line, think, Msg::Read { line }, out);
+        self.state.ask_memory(line, controller, self.leaves[controller]);
+    }
+
+    /// Gives the controller.
+    fn send_to_memory(&mut self, line: Line, think: Dur, msg: Msg, out: &mut Out<'_, Msg>) -> usize {
         let controller = self.map.controller(line);
         let leaves = self.leaves[controller].max(out.now() + think);
         self.leaves[controller] = leaves;
         out.send_at(leaves, ports::directory_to_controller(controller, self.spec.cores.into()), msg);
+        controller
     }
+
+    /// The bytes of a line have come from memory.
+    fn filled(&mut self, from: PortId, line: Line, data: &Block, waits: bool, out: &mut Out<'_, Msg>) {
+        let controller = usize::from(from.0).wrapping_sub(self.spec.cores.into());
+        let Some(slot) = self.state.find(line).filter(|_| self.state.is_asked(line, controller)) else {
+            return out.refuse(from, unasked(line));
+        };
+        self.state.fill(slot, data);
+        self.state.set_leaving(slot, waits);
+        self.finish_get(line, slot, Dur::ZERO, out);
+    }
+}
+
+#[cold]
+fn unasked(line: Line) -> String {
+    format!("answered a read of the line at {:#x} that nobody asked it for", line.address())
+}
+
+#[cold]
+fn durable_already(line: Line) -> String {
+    let at = line.address();
+    format!(
+        "said that a write of the line at {at:#x} is durable, and there is none that it has not said that of"
+    )
 }
 
 struct Reply {
@@ -392,14 +434,13 @@ impl Device<Msg> for Directory {
             }
             Msg::Recall { line } => self.submit(line, Request::Surrender, out),
             Msg::Drained { line } => self.state.unpin(line),
-            Msg::Written { line } => self.state.write_is_durable(line),
-            Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { core, epoch }),
-            Msg::ReadReply { line, data, waits } => {
-                let slot = self.state.find(line).expect("a place was reserved");
-                self.state.fill(slot, &data);
-                self.state.set_leaving(slot, waits);
-                self.finish_get(line, slot, Dur::ZERO, out);
+            Msg::Written { line } => {
+                if !self.state.write_is_durable(line) {
+                    out.refuse(port, durable_already(line));
+                }
             }
+            Msg::Untag { line, epoch } => self.state.untag(line, EpochTag { core, epoch }),
+            Msg::ReadReply { line, ref data, waits } => self.filled(port, line, data, waits, out),
             Msg::Wake => {
                 for line in std::mem::take(&mut self.state.stuck) {
                     self.begin(line, out);
@@ -455,8 +496,15 @@ impl Directory {
         Some(*self.state.data(slot))
     }
 
-    /// What is under way, in words; for reports of a deadlock.
-    pub fn waits_for(&self) -> String {
-        format!("directory: {} transactions, {} stuck", self.state.active(), self.state.stuck.len())
+    /// What it waits for, of a machine that stands still.
+    pub fn awaited(&self) -> Vec<Awaited> {
+        let of = |(line, phase, since)| match phase {
+            Phase::Memory { controller } => Awaited::Read { line, controller: controller.into(), since },
+            Phase::Snoops { left } => Awaited::Snoops { line, left },
+            Phase::Waiting => Awaited::Room { line },
+        };
+        let write = |line| Awaited::Write { line, controller: self.map.controller(line) };
+        let lines = self.state.under_way().into_iter().map(of);
+        lines.chain(self.state.not_durable().into_iter().map(write)).collect()
     }
 }

@@ -7,7 +7,7 @@ use protocol::{Block, EpochTag, Grant, Line, LineWrite};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
-use units::{bits, mix};
+use units::{Time, bits, mix};
 
 /// A line's place.
 pub(super) use crate::tags::Slot;
@@ -35,14 +35,29 @@ pub(super) enum Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     Waiting,
-    Memory,
-    Snoops { left: u32 },
+    /// A controller was asked for the bytes.
+    Memory {
+        controller: u16,
+    },
+    Snoops {
+        left: u32,
+    },
 }
 
-#[derive(Clone, Hash)]
+#[derive(Clone)]
 struct Transaction {
     queue: VecDeque<Request>,
     phase: Phase,
+    /// When memory was asked last.
+    asked: Time,
+}
+
+/// Times decide about nothing.
+impl Hash for Transaction {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        let Transaction { queue, phase, asked: _ } = self;
+        (queue, phase).hash(into);
+    }
 }
 
 /// In the arrays below zero means nothing, so that of a large cache that is hardly used lines' bytes cost nothing to make.
@@ -171,7 +186,7 @@ impl State {
             starts = true;
             unused.pop().unwrap_or_else(|| {
                 let queue = VecDeque::with_capacity(8);
-                transactions.push(Transaction { queue, phase: Phase::Waiting });
+                transactions.push(Transaction { queue, phase: Phase::Waiting, asked: Time::ZERO });
                 transactions.len() - 1
             })
         });
@@ -207,6 +222,20 @@ impl State {
         }
     }
 
+    /// A controller is asked for the bytes of a line, at `now`.
+    pub(super) fn ask_memory(&mut self, line: Line, controller: usize, now: Time) {
+        if let Some(t) = self.transaction(line) {
+            t.phase = Phase::Memory { controller: controller as u16 };
+            t.asked = now;
+        }
+    }
+
+    /// Whether a controller owes the bytes of a line.
+    #[inline]
+    pub(super) fn is_asked(&mut self, line: Line, controller: usize) -> bool {
+        self.transaction(line).is_some_and(|t| t.phase == Phase::Memory { controller: controller as u16 })
+    }
+
     /// One more snoop is answered; true when it was the last.
     pub(super) fn one_snoop_less(&mut self, line: Line) -> bool {
         let Some(t) = self.transaction(line) else { return false };
@@ -238,8 +267,22 @@ impl State {
         self.active.contains_key(&line.0)
     }
 
-    pub(super) fn active(&self) -> usize {
-        self.active.len()
+    /// Lines that are asked for, each with what it waits for and when memory was asked last, in order.
+    pub(super) fn under_way(&self) -> Vec<(Line, Phase, Time)> {
+        let of = |(line, at): (&u64, &usize)| {
+            let Transaction { queue: _, phase, asked } = &self.transactions[*at];
+            (Line(*line), *phase, *asked)
+        };
+        let mut all: Vec<_> = self.active.iter().map(of).collect();
+        all.sort_unstable_by_key(|(line, ..)| *line);
+        all
+    }
+
+    /// Lines of which a write has left that is not durable yet, in order.
+    pub(super) fn not_durable(&self) -> Vec<Line> {
+        let mut all: Vec<Line> = self.flushed.keys().copied().map(Line).collect();
+        all.sort_unstable();
+        all
     }
 
     // Lines.
@@ -348,14 +391,14 @@ impl State {
         *self.flushed.entry(line.0).or_default() += 1;
     }
 
-    pub(super) fn write_is_durable(&mut self, line: Line) {
-        let Some(left) = self.flushed.get_mut(&line.0) else {
-            panic!("line {:#x}: a write that has left is durable once", line.0);
-        };
+    /// False where no write has left that is not durable yet.
+    pub(super) fn write_is_durable(&mut self, line: Line) -> bool {
+        let Some(left) = self.flushed.get_mut(&line.0) else { return false };
         *left -= 1;
         if *left == 0 {
             self.flushed.remove(&line.0);
         }
+        true
     }
 
     pub(super) fn set_leaving(&mut self, slot: Slot, leaving: bool) {

@@ -1,4 +1,4 @@
-use super::{Directory, DirectorySpec, Replacement};
+use super::{Awaited, Directory, DirectorySpec, Replacement};
 use crate::CacheShape;
 use engine::{Device, Engine, Link, Mode, NodeId, PortId};
 use protocol::{AddressMap, EpochTag, Grant, Line, Mask, Msg, PM_BASE, Snoop};
@@ -403,4 +403,48 @@ fn a_flush_of_volatile_memory_that_no_cache_has_changed_writes_nothing() {
         assert!(matches!(b.ask(0, Msg::LineFlush { line, data: None, invalidate }), Msg::CleanAck { .. }));
     }
     assert!(b.next_for_a_core().is_none() && b.heard.is_empty(), "{:?}", b.heard);
+}
+
+/// What is refused of what the controller says after core 0 has read the line and its bytes have come.
+fn refused(say: impl FnOnce(&mut Bench)) -> Option<String> {
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetS { line: LINE });
+    say(&mut b);
+    assert!(b.next_for_a_core().is_none());
+    b.engine.fault().map(|fault| {
+        assert_eq!((fault.node, fault.heard_on), (DIRECTORY, Some(PortId(CORES as u8))));
+        fault.what.clone()
+    })
+}
+
+#[test]
+fn an_answer_to_no_read_is_refused_and_changes_no_byte() {
+    let answer = |line| Msg::ReadReply { line, data: [9; 64], waits: false };
+    let text = "answered a read of the line at 0x10000000000 that nobody asked it for";
+    assert_eq!(refused(|b| b.controller_says(answer(LINE))).as_deref(), Some(text), "a second one");
+    assert!(refused(|b| b.controller_says(answer(Line(LINE.0 + 1)))).is_some(), "another line's");
+    assert_eq!(refused(|_| ()), None);
+    let mut b = Bench::new(true);
+    b.ask(0, Msg::GetS { line: LINE });
+    b.controller_says(answer(LINE));
+    assert_eq!(b.directory.state.data(b.directory.state.find(LINE).unwrap()), &[7; 64]);
+}
+
+#[test]
+fn word_of_a_durable_write_that_nobody_waits_for_is_refused() {
+    let text = refused(|b| b.controller_says(Msg::Written { line: LINE })).expect("it is refused");
+    assert!(text.starts_with("said that a write of the line at 0x"), "{text}");
+}
+
+#[test]
+fn what_is_waited_for_is_told_with_the_controller_and_the_time() {
+    let mut b = Bench::new(true);
+    b.send(0, Msg::GetS { line: LINE });
+    let mut msg = Msg::Wake;
+    let (now, to, port) = b.engine.next(&mut msg).expect("the request");
+    b.directory.on(now, port, &msg, &mut b.engine.out(to, now));
+    let since = now + Dur::ns(10);
+    assert_eq!(b.directory.awaited(), [Awaited::Read { line: LINE, controller: 0, since }]);
+    b.next_for_a_core();
+    assert_eq!(b.directory.awaited(), []);
 }
