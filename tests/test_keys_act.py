@@ -233,11 +233,11 @@ def others(row: dict[str, Any]) -> list[Value]:
     if accepts.startswith("one of "):
         return [word for word in accepts.removeprefix("one of ").split(", ") if word != value]
     bounds = re.search(r"from ([\d.,]+ ?(?:[KMGT]iB|B)?) to ([\d.,]+ ?(?:[KMGT]iB|B)?)", accepts)
-    if bounds is None:
+    step = re.match(r"a multiple of (\d+) bytes up to ([\d.,]+ ?(?:[KMGT]iB|B)?)", accepts)
+    if (found_bounds := bounds or step) is None:
         return []
-    (low, high), now = map(number, bounds.groups()), number(value)
+    (low, high), now = map(number, found_bounds.groups()), number(value)
     found = [now * 2, now / 2, now * 8, now / 8, now + 1] if now else [1, 3, 100, 1000, high]
-    step = re.match(r"a multiple of (\d+)", accepts)
     fitted: list[Value] = []
     for wanted in found:
         near = min(max(wanted, low), high)

@@ -96,7 +96,7 @@ class MemoryDdr(TypedDict, total=False):
     mapping: Literal["groups-below", "groups-above", "skylake-sp", "skylake-sp-fine"]
     queue: int
     ranks: int
-    speed: Literal["1600", "2400", "2933"]
+    speed: Literal["1600", "1866", "2133", "2400", "2666", "2933", "3200"]
 
 class MemoryDdr5(TypedDict, total=False):
     density_gbit: Literal["16", "32"]

@@ -41,7 +41,7 @@ def test_a_comparison_has_a_table_and_a_chart() -> None:
         (lambda: cp.Machine("asapp"), "asap-ep"),
         (lambda: cp.run("intel", "ccehh"), "cceh"),
         (lambda: cp.Workload("cceh", thread=2), "workload.threads"),
-        (lambda: cp.Machine("intel", l1={"ways": 3}), "power of two"),
+        (lambda: cp.Machine("intel", l1={"ways": 3}), "no whole number of sets"),
         (lambda: cp.compare(SMALL, on=["intel"], baseline="eadr"), "baseline"),
         (lambda: cp.compare(SMALL, on=[]), "at least one"),
     ],
