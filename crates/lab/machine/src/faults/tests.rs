@@ -27,7 +27,6 @@ struct Wrong(Box<dyn MemoryDevice>, Mistake);
 impl Device<Msg> for Wrong {
     fn on(&mut self, now: Time, port: PortId, msg: &Msg, out: &mut Out<'_, Msg>) {
         let Wrong(right, mistake) = self;
-        let answer = |line: Line| Msg::ReadReply { line, data: [0; 64], waits: false };
         match (*mistake, *msg) {
             (Mistake::Past, Msg::Read { line }) => {
                 _ = out.send_at(Time::ZERO, ports::DIRECTORY, answer(line));
@@ -38,25 +37,35 @@ impl Device<Msg> for Wrong {
             (Mistake::Silent, Msg::Read { .. }) => {}
             (mistake, msg) => {
                 right.on(now, port, &msg, out);
-                match (mistake, msg) {
-                    (Mistake::Twice, Msg::Read { line }) => {
-                        out.send(ports::DIRECTORY, Dur::ns(2_000), answer(line));
-                    }
-                    (Mistake::Unasked, Msg::Read { line }) => {
-                        out.send(ports::DIRECTORY, Dur::ZERO, answer(Line(line.0 + (1 << 20))));
-                    }
-                    (Mistake::DurableTwice, Msg::Write { line, ack: Some(core), .. }) => {
-                        tell_durable(line, core, Dur::ns(1_000), out);
-                    }
-                    (Mistake::AcknowledgedTwice, Msg::Write { line, ack: Some(core), .. }) => {
-                        out.send(ports::from_core(core), Dur::ns(1_000), Msg::CleanAck { line });
-                    }
-                    (Mistake::UnknownCore, Msg::Write { line, ack: Some(_), .. }) => {
-                        out.send(ports::from_core(200), Dur::ZERO, Msg::CleanAck { line });
-                    }
-                    _ => {}
-                }
+                besides(mistake, msg, out);
             }
+        }
+    }
+}
+
+fn answer(line: Line) -> Msg {
+    Msg::ReadReply { line, data: [0; 64], waits: false }
+}
+
+/// What it sends besides.
+fn besides(mistake: Mistake, msg: Msg, out: &mut Out<'_, Msg>) {
+    if let Msg::Read { line } = msg {
+        if mistake == Mistake::Twice {
+            out.send(ports::DIRECTORY, Dur::ns(2_000), answer(line));
+        }
+        if mistake == Mistake::Unasked {
+            out.send(ports::DIRECTORY, Dur::ZERO, answer(Line(line.0 + (1 << 20))));
+        }
+    }
+    if let Msg::Write { line, ack: Some(core), .. } = msg {
+        if mistake == Mistake::DurableTwice {
+            tell_durable(line, core, Dur::ns(1_000), out);
+        }
+        if mistake == Mistake::AcknowledgedTwice {
+            out.send(ports::from_core(core), Dur::ns(1_000), Msg::CleanAck { line });
+        }
+        if mistake == Mistake::UnknownCore {
+            out.send(ports::from_core(200), Dur::ZERO, Msg::CleanAck { line });
         }
     }
 }
