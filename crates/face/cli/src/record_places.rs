@@ -260,14 +260,11 @@ mod tests {
         assert_eq!(place(&[atomic, ("count", "/srv/x/a.cpp:7")]).as_deref(), Some("/srv/x/a.cpp:7 count"));
         let hash = "/rustc/59807616e1/library/std/src/os/unix/fs.rs:256";
         let standard = ("std::os::unix::fs::FileExt::write_all_at", hash);
-        let wrapper = (
-            "rustix::io::pwrite",
-            "/root/.cargo/registry/src/index.crates.io-1/rustix-1.0.7/src/io/read_write.rs:120",
-        );
+        let wrapper =
+            ("rustix::io::pwrite", "/srv/cargo/registry/src/index-1/rustix-1.0.7/src/io/read_write.rs:120");
         let put = ("p::put", "/srv/p/src/main.rs:9");
         assert_eq!(place(&[standard, wrapper, put]).as_deref(), Some("/srv/p/src/main.rs:9 p::put"));
-        let crate_of_program =
-            ("redb::write", "/root/.cargo/registry/src/index.crates.io-1/redb-2.6.0/src/file.rs:7");
+        let crate_of_program = ("redb::write", "/srv/cargo/registry/src/index-1/redb-2.6.0/src/file.rs:7");
         assert!(
             place(&[standard, crate_of_program, put]).is_some_and(|p| p.ends_with("file.rs:7 redb::write"))
         );

@@ -292,20 +292,11 @@ pub fn events_to_cut(
     to_cut(machine, workload, options, after).map(|(events, _)| events)
 }
 
-/// How many writes reach persistent memory or its controllers' tables in that part.
+/// The same, and how many writes reach persistent memory or its controllers' tables in that part.
 ///
 /// # Errors
 /// As [`crate::run`].
-pub fn writes_to_cut(
-    machine: &Description,
-    workload: &WorkloadDescription,
-    options: &RunOptions,
-) -> Result<u64, RunError> {
-    to_cut(machine, workload, options, &[]).map(|(_, writes)| writes)
-}
-
-/// Events and writes.
-fn to_cut(
+pub fn to_cut(
     machine: &Description,
     workload: &WorkloadDescription,
     options: &RunOptions,

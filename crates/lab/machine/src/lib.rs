@@ -47,7 +47,7 @@ pub use campaign::{Assignment, Campaign, Point, comparable, twice};
 pub use cpu::Stretch;
 pub use crash::{
     CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes, takes_what_was_durable,
-    writes_to_cut,
+    to_cut,
 };
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};

@@ -47,6 +47,11 @@ pub struct Failure {
 /// Other words of recovery that are kept of a failure.
 const MOST_OTHERS: usize = 4;
 
+/// What recovery says, but for numbers: from one record of a loop to the next these differ.
+fn words(message: &str) -> String {
+    message.replace(|c: char| c.is_ascii_digit(), "")
+}
+
 impl Failure {
     /// Fails at one more point, where recovery says this.
     pub(super) fn fails_again(&mut self, message: &str) {
@@ -54,9 +59,8 @@ impl Failure {
         self.hears(message);
     }
 
-    /// Whether recovery says the same, but for numbers: from one record of a loop to the next these differ.
+    /// Whether recovery says the same, but for numbers.
     pub(super) fn says(&self, message: &str) -> bool {
-        let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
         words(&self.message) == words(message)
     }
 
@@ -68,9 +72,8 @@ impl Failure {
         of(self).iter().any(|address| others.contains(address))
     }
 
-    /// What recovery says elsewhere is kept where it differs by more than numbers, as it does from one record of a loop to the next.
+    /// What recovery says elsewhere is kept where it differs by more than numbers.
     fn hears(&mut self, message: &str) {
-        let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
         let mut known = std::iter::once(&self.message).chain(&self.others);
         if self.others.len() < MOST_OTHERS && known.all(|other| words(other) != words(message)) {
             self.others.push(message.into());

@@ -4,7 +4,7 @@ use super::fixed::Check;
 use engine::Mode;
 use machine::{
     CrashEvery, CrashPoint, Cuts, Description, RunError, RunOptions, WorkloadDescription, events_to_cut,
-    run_with_crashes, writes_to_cut,
+    run_with_crashes, to_cut,
 };
 use protocol::Lost;
 use rayon::prelude::*;
@@ -135,7 +135,7 @@ pub fn spread(
 }
 
 /// So many writes apart that a run is cut some `most` times; where a device does not count them, instants spread over its events. Costs
-/// a run, or two.
+/// a run.
 ///
 /// # Errors
 /// As [`machine::run`].
@@ -145,10 +145,11 @@ pub fn by_writes(
     options: &RunOptions,
     most: usize,
 ) -> Result<CrashEvery, RunError> {
-    match writes_to_cut(machine, workload, &exact(machine, options))? {
-        0 => spread(machine, workload, options, most, Vec::new()).map(|cuts| cuts.every),
-        writes => Ok(CrashEvery::Persists(writes.div_ceil(most as u64))),
-    }
+    let most = most as u64;
+    Ok(match to_cut(machine, workload, &exact(machine, options), &[])? {
+        (events, 0) => CrashEvery::Among { events, most },
+        (_, writes) => CrashEvery::Persists(writes.div_ceil(most)),
+    })
 }
 
 /// What recovery that is a program of its own does with what is left. Called from several threads.
