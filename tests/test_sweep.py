@@ -73,6 +73,60 @@ def test_the_terminal_is_told_what_each_key_does_to_each_machine(campaign: Cli) 
     assert "does most at" not in quiet and "report:" in quiet
 
 
+def test_a_mapping_is_a_campaign_as_its_file_is(campaign: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign("sweep", "depth.toml", "--quiet")
+    monkeypatch.chdir(campaign.folder)
+    given = {
+        "about": 'How deep a "persist buffer" has to be, \U0001f642',
+        "machines": [cp.Machine("hops-rp"), Path("mine.toml")],
+        "workloads": ("cceh", cp.Workload("queue")),
+        "seeds": range(1, 3),
+        "set": {"workload": {"operations": 300}},
+        "vary": {"ordering.persist_buffer": [4, 32.0]},
+    }
+    swept = cp.sweep(given, out="given")
+    assert swept.ok and len(swept.table) == 16
+    assert {name: data for name, data in results(Path("given")).items() if name != "campaign.json"} == {
+        name: data for name, data in results(Path("depth.sweep")).items() if name != "campaign.json"
+    }
+    again = cp.sweep(given, out="given", resume=True)
+    assert again.table.equals(swept.table)
+    # What is kept of it is a campaign's file.
+    Path("given/mine.toml").write_bytes(Path("mine.toml").read_bytes())
+    assert cp.sweep("given/campaign.toml", out="given", resume=True).table.equals(swept.table)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"machine": ["asap-rp"]}, 'campaign: unknown key "machine"; did you mean machines?'),
+        ({"machines": []}, "machines"),
+        ({"machines": [cp.Machine("asap-rp", ordering={"persist_buffer": 4})]}, "give its changes under set or vary"),
+        ({"machines": [cp.Machine("asap-rp", label="mine")]}, "give its changes under set or vary"),
+        ({"machines": {"a": 1}}, "machines"),
+        ({"machines": [3.5]}, "machines: give text, whole numbers or a list of them, not 3.5"),
+        ({"seeds": [True]}, "seeds: give text, whole numbers or a list of them, not True"),
+        ({"seeds": [-1]}, "seeds"),
+        ({"vary": {"ordering.persist_bufer": [4]}}, "campaign: "),
+        ({"vary": {"ordering.persist_buffer": [None]}}, "ordering.persist_buffer: give text, a number or a truth value, not NoneType"),
+        ({"vary": {"ordering": {3: [4]}}}, "a campaign's keys are text, not 3"),
+        ({"vary": {'a"b = 1\n': [4]}}, "a"),
+        ({"set": [1]}, "set"),
+        ({3: 4}, "a campaign's keys are text, not 3"),
+    ],
+)
+def test_a_mapping_that_is_no_campaign_is_refused_before_anything_is_made(tmp_path: Path, changes: dict[str, object], says: str) -> None:
+    good = {"machines": ["asap-rp"], "workloads": ["queue"], "set": {"workload.operations": 20}}
+    with pytest.raises(cp.ConfigError) as refused:
+        cp.sweep(good | changes, out=tmp_path / "out")
+    assert says in str(refused.value)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(cp.ConfigError, match="out: give a folder of results for a campaign that is in no file"):
+        cp.sweep(good)
+    with pytest.raises(cp.ConfigError, match="on tcp://a:1: a cluster runs campaigns that are files"):
+        cp.sweep(good, out=tmp_path / "out", on="tcp://a:1")
+
+
 def test_a_killed_sweep_goes_on_and_gives_the_same_files(campaign: Cli) -> None:
     text = CAMPAIGN.replace("300", "3000")
     (campaign.folder / "depth.toml").write_text(text)

@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, overload
@@ -12,6 +13,7 @@ from typing import Any, Literal, TypeAlias, cast, overload
 import polars as pl
 
 from coreplane import _core
+from coreplane.campaign_text import text_of
 from coreplane.findings import Crash, Exploration, Litmus, Replay, Scoreboard, Shared, Tracking
 from coreplane.inputs import PARAMETERS, Machine, Trace, Value, Workload, accept, core_of, counts, flags, frame, in_utf_8, is_path, machine_of, numbers, pairs, path_of, paths, present, seconds, texts, workload_of
 from coreplane.results import Comparison, Curve, Difference, Run, Sweep
@@ -65,24 +67,38 @@ def compare(
     return Comparison(_core.compare([core_of(machine) for machine in machines], core_of(of), base, _seed(seed), reference, _bands(bands, runs, no_bands)))
 
 
-def sweep(campaign: str | os.PathLike[str], *, on: str = "local", out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None) -> Sweep:
-    """Makes the runs of a campaign (a TOML file) on this machine's cores, or ``on`` the workers of a Dask scheduler (``tcp://HOST:8786``).
+def sweep(
+    campaign: str | os.PathLike[str] | Mapping[str, Any], *, on: str = "local", out: str | os.PathLike[str] | None = None, resume: bool = False, jobs: int | None = None
+) -> Sweep:
+    """Makes the runs of a campaign on this machine's cores, or ``on`` the workers of a Dask scheduler (``tcp://HOST:8786``).
 
-    With ``resume``, runs whose results are in ``out`` are not made again. Raises ConfigError when the campaign is not accepted, or
-    no such scheduler answers.
+    A campaign is the path of its TOML file, or a mapping of what that has: ``machines``, ``workloads``, ``seeds``, ``set`` and ``vary``, which needs
+    ``out``, runs on this machine and names files from where Python is. With ``resume``, runs whose results are in ``out`` are not made again.
+    Raises ConfigError when the campaign is not accepted, or no such scheduler answers.
     """
     flags(resume=resume)
     counts(**present(jobs=jobs))
     paths(**present(out=out))
-    accept(is_path(campaign), f"a campaign is the path of its TOML file, not {campaign!r}")
     accept(isinstance(on, str), f"on is local or a scheduler's address, not {on!r}")
-    file, folder = os.fspath(campaign), path_of(out)
+    folder = path_of(out)
+    if isinstance(campaign, Mapping):
+        text = text_of(campaign)
+        if folder is None or on != "local":
+            raise _core.ConfigError("out: give a folder of results for a campaign that is in no file" if folder is None else f"on {on}: a cluster runs campaigns that are files")
+        kept = os.path.join(folder, "campaign.toml")
+        try:
+            return Sweep(_core.sweep(kept, text, folder, resume, jobs))
+        except _core.ConfigError as error:
+            # No line of a file that is not there.
+            raise _core.ConfigError(re.sub(rf"^{re.escape(kept)}(:\d+)?: ", "campaign: ", str(error))) from None
+    accept(is_path(campaign), f"a campaign is the path of its TOML file or a mapping of what it has, not {campaign!r}")
+    file = os.fspath(campaign)
     if on != "local":
         from coreplane import cluster
 
         cluster.sweep(file, on, folder, resume)
     # What was made elsewhere is there.
-    return Sweep(_core.sweep(file, folder, resume or on != "local", jobs))
+    return Sweep(_core.sweep(file, None, folder, resume or on != "local", jobs))
 
 
 @in_utf_8()

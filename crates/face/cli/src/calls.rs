@@ -508,17 +508,19 @@ pub fn diff(before: (&Path, Option<&str>), after: (&Path, Option<&str>)) -> Resu
     diff::between(before, after).map(|found| found.to_json())
 }
 
-/// Makes the runs of a campaign on this machine's cores; says where they are.
+/// Makes the runs of a campaign on this machine's cores; says where they are. Where `text` is given, it is that of the campaign, which
+/// is in no file: `campaign` is what it is called.
 ///
 /// # Errors
 /// When the campaign is not accepted.
 pub fn sweep(
     campaign: PathBuf,
+    text: Option<String>,
     out: Option<PathBuf>,
     resume: bool,
     jobs: Option<usize>,
 ) -> Result<Value, Failure> {
-    sweep::look(&SweepArgs {
+    let args = SweepArgs {
         campaign,
         on: "local".into(),
         resume,
@@ -528,7 +530,8 @@ pub fn sweep(
         only: Vec::new(),
         plan: false,
         common: QUIET,
-    })
+    };
+    sweep::look(&args, text)
 }
 
 /// What there is of a kind: what `coreplane show` has a word for, an `overview` of what can be shown and the `workload

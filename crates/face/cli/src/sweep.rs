@@ -30,7 +30,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             args.on
         )));
     }
-    let prepared = Prepared::of(args)?;
+    let prepared = Prepared::of(args, None)?;
     if args.plan {
         output::print_json(&prepared.plan(args));
         return Ok(());
@@ -48,9 +48,10 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     }
 }
 
-/// Makes the runs; gives what JSON says of them.
-pub(crate) fn look(args: &SweepArgs) -> Result<Value, Failure> {
-    let prepared = Prepared::of(args)?;
+/// Makes the runs; gives what JSON says of them. Of a campaign whose text is `given` no file is read, and the files that it names are looked
+/// for from where we are.
+pub(crate) fn look(args: &SweepArgs, given: Option<String>) -> Result<Value, Failure> {
+    let prepared = Prepared::of(args, given)?;
     let ends = prepared.run(args)?;
     Ok(prepared.json(&ends))
 }
@@ -68,11 +69,12 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn of(args: &SweepArgs) -> Result<Prepared, Failure> {
+    fn of(args: &SweepArgs, given: Option<String>) -> Result<Prepared, Failure> {
         let file = args.campaign.display().to_string();
-        let text = machine_files::text_of(&args.campaign)?;
+        let base = if given.is_some() { None } else { args.campaign.parent() };
+        let text = given.map_or_else(|| machine_files::text_of(&args.campaign), Ok)?;
         let campaign = Campaign::parse(&file, &text)?;
-        let sources = Sources::of(&campaign, &args.campaign)?;
+        let sources = Sources::of(&campaign, &args.campaign, base.unwrap_or(Path::new("")))?;
         machine::comparable(sources.machines())
             .map_err(|e| Failure::BadInput(format!("{file}: machines: {e}")))?;
         let jobs = chosen(args, sources.jobs(&campaign, &file)?)?;

@@ -31,8 +31,8 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    pub(crate) fn of(campaign: &Campaign, file: &Path) -> Result<Sources, Failure> {
-        let base = file.parent().unwrap_or(Path::new(""));
+    /// What the campaign in `file` names; files among it from `base`.
+    pub(crate) fn of(campaign: &Campaign, file: &Path, base: &Path) -> Result<Sources, Failure> {
         let keys = campaign.set.iter().map(|a| &a.key).chain(campaign.vary.iter().map(|(key, ..)| key));
         let mut sources = Sources {
             machines: BTreeMap::new(),

@@ -316,18 +316,19 @@ fn diff(py: Python<'_>, before: (PathBuf, Option<String>), after: (PathBuf, Opti
     to_python(py, &watched(py, differs)?)
 }
 
-/// Makes the runs of a campaign on this machine's cores; says where they are.
+/// Makes the runs of a campaign on this machine's cores; says where they are. A campaign that is in no file has its text, and is called `campaign`.
 ///
-/// (campaign: str, out: str | None, resume: bool, jobs: int | None) -> dict[str, Any]
+/// (campaign: str, text: str | None, out: str | None, resume: bool, jobs: int | None) -> dict[str, Any]
 #[pyfunction]
 fn sweep<'py>(
     py: Python<'py>,
     campaign: PathBuf,
+    text: Option<String>,
     out: Option<PathBuf>,
     resume: bool,
     jobs: Option<usize>,
 ) -> Any<'py> {
-    to_python(py, &watched(py, move || calls::sweep(campaign, out, resume, jobs))?)
+    to_python(py, &watched(py, move || calls::sweep(campaign, text, out, resume, jobs))?)
 }
 
 /// What there is: machines, workloads, statistics, claims, protocols, or the schema of files.
