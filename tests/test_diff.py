@@ -4,9 +4,11 @@ import json
 import math
 import os
 import re
+import shlex
+import subprocess
 
 import pytest
-from conftest import Cli, Core
+from conftest import CORE, Cli, Core
 
 import coreplane as cp
 
@@ -101,6 +103,15 @@ def test_recordings_are_told_apart_by_what_they_hold(kept: Cli) -> None:
 def test_fewer_statistics_are_shown_where_they_move_little(kept: Cli) -> None:
     rows = lambda *more: len([line for line in kept("diff", "intel", "slow", *more).splitlines() if re.match(r"^[a-z_0-9]+\.\S+ .*(%|-)$", line)])  # noqa: E731
     assert rows("--at-least", 1000) < rows("--at-least", 5) < rows("--all")
+
+
+def test_what_a_shell_pipes_in_is_read_as_a_file_is(kept: Cli) -> None:
+    core = shlex.join(map(str, CORE))
+    one = f"<({core} run <(echo 'extends = \"intel\"') queue --set workload.operations=200 --quiet --format json)"
+    said = subprocess.run(["bash", "-c", f"{core} diff {one} intel --format json"], cwd=kept.folder, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    (pair,) = json.loads(said.stdout)["pairs"]
+    assert (pair["speedup"], pair["statistics"]) == (1.0, [])
 
 
 def test_what_is_no_result_is_refused(kept: Cli) -> None:

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::DiffArgs;
 use crate::lines::say;
+use crate::machine_files::can_be_read;
 use crate::output::{self, Table};
 use crate::quantity::{time, with_unit};
 use crate::results;
@@ -10,7 +11,7 @@ use machine::STATISTICS;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// Rows that are shown unless all are asked for.
@@ -141,19 +142,17 @@ fn text_of(path: &Path) -> Result<String, String> {
     } else {
         path.to_path_buf()
     };
-    // A pipe would be waited for.
-    if std::fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
+    if file.exists() && !can_be_read(&file) {
         return Err("it is neither a folder that run or compare --out made nor a file of their JSON".into());
     }
-    let mut head = [0; 8];
-    let is_read = File::open(&file).and_then(|mut file| file.read_exact(&mut head));
-    if is_read.is_ok() && trace::is_block_file(&head) {
+    // Opened once: a pipe says everything once.
+    let (mut file, mut bytes) = (File::open(&file).map_err(|e| e.to_string())?, Vec::new());
+    (&mut file).take(8).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    if trace::is_block_file(&bytes) {
         return Err("it is a recording, and no result of run or compare".into());
     }
-    std::fs::read_to_string(&file).map_err(|e| {
-        let is_no_text = e.kind() == ErrorKind::InvalidData;
-        if is_no_text { "it is no text, and no result of run or compare".into() } else { e.to_string() }
-    })
+    file.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is no text, and no result of run or compare".into())
 }
 
 fn with_provenance(run: &Value, of: &Value) -> Value {

@@ -20,13 +20,19 @@ pub(crate) fn machine(name: &str) -> Result<Description, ConfigError> {
 /// the same once more, whatever has become of its files.
 pub(crate) fn machine_of(name: &str, texts: &mut Texts) -> Result<Description, ConfigError> {
     let path = Path::new(name);
-    if !name.ends_with(".toml") && !texts.contains_key(name) && !path.is_file() {
+    if !name.ends_with(".toml") && !texts.contains_key(name) && !can_be_read(path) {
         return Description::preset(name);
     }
     let files = Files(RefCell::new(std::mem::take(texts)));
     let machine = files.machine(path, &[]);
     *texts = files.0.into_inner();
     machine
+}
+
+/// Whether a path is a file's, or that of something which is open already, as what a shell makes of `<(...)`. Any other pipe would be waited for.
+pub(crate) fn can_be_read(path: &Path) -> bool {
+    let is_open = ["/dev/fd", "/dev/stdin", "/proc/self/fd"].iter().any(|open| path.starts_with(open));
+    std::fs::metadata(path).is_ok_and(|about| about.is_file() || (is_open && !about.is_dir()))
 }
 
 /// What a text file of the user's says.
