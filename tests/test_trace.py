@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import coreplane as cp
 from conftest import COREPLANE, ROOT, Cli
 
 PROGRAMS = ROOT / "tests/programs"
@@ -230,6 +231,25 @@ def test_a_replay_counts_what_the_program_did_alone(cli: Cli) -> None:
     cli("trace", "convert", "--quiet", "--from", "lackey", "two.lk", "two.cpt")
     stats = cli.json("run", "intel", "trace:two.cpt", "--set", "workload.pm=all", "--no-bands")["stats"]
     assert (stats["cpu.references"], stats["cpu.stores"]) == (2, 0)
+
+
+def test_where_memory_keeps_nothing_all_of_a_program_is_in_it(cli: Cli) -> None:
+    (cli.folder / "heap.lk").write_text("".join(f" L {0x1000_0000 + 4096 * n:x},8\n" for n in range(2000)))
+    cli("trace", "convert", "--quiet", "--from", "lackey", "heap.lk", "heap.cpt")
+    compared = cli.json("compare", "trace:heap.cpt", "--on", "ddr5,cxl-expander,pberry", "--no-bands")
+    near, far, _ = (row["time_ns"] for row in compared["machines"])
+    assert far > 1.2 * near, "a link is on the way"
+    assert not any("all of the program" in remark for remark in compared["remarks"])
+    run = cli.json("run", "ddr5", "trace:heap.cpt", "--no-bands")
+    assert (run["time_ns"], run["configuration"]["workload.pm"]) == (near, "all")
+
+    program = cp.Program()
+    at = program.map("own.pm", 4096)
+    program.main.store(at, 1)
+    program.save(cli.folder / "own.parquet")
+    mixed = ("compare", "trace:own.parquet", "--on", "intel,ddr5", "--no-bands")
+    assert sum(remark.startswith("all of the program is in the memory of ddr5") for remark in cli.json(*mixed)["remarks"]) == 1
+    assert "all of the program" not in str(cli.json(*mixed, "--set", "workload.pm=all").get("remarks"))
 
 
 def test_conversions_say_what_was_written_and_what_was_lost(left: Cli) -> None:

@@ -490,7 +490,7 @@ class WorkloadKeys(TypedDict, total=False):
     patience_ns: float | str
     pattern: Literal["halves", "random", "sequential", "stride", "zipfian"]
     pause_ns: float | str
-    pm: Literal["all", "ranges"]
+    pm: Literal["all", "auto", "ranges"]
     pointer_reach: int
     preload: int
     program: Literal["all", "bwaves", "bzip2", "cactusadm", "gcc", "gemsfdtd", "mcf", "milc", "wrf", "zeusmp"]

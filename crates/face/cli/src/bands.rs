@@ -281,6 +281,7 @@ pub(crate) fn remarks<'a>(
     let machines: Vec<&Description> = machines.into_iter().collect();
     let mut remarks: Vec<String> = machines.iter().flat_map(|machine| machine.says_in_vain()).collect();
     let Some(threads) = workloads[0].recorded_threads() else { return remarks };
+    remarks.extend(placed_apart(&machines, &workloads[0]));
     let has_pages = machines.iter().any(|machine| machine.fidelity() == Fidelity::Page);
     if has_pages && workloads.iter().any(WorkloadDescription::tells_of_lines) {
         remarks.push(
@@ -298,6 +299,24 @@ pub(crate) fn remarks<'a>(
         );
     }
     remarks
+}
+
+/// Where a recorded program lies, if that is not the same on all machines: what differs between their times is that too.
+fn placed_apart(machines: &[&Description], workload: &WorkloadDescription) -> Option<String> {
+    if workload.is_given("workload.pm") {
+        return None;
+    }
+    let forgets = |machine: &&&Description| machine::forgets_all(machine).is_ok_and(|why| why.is_some());
+    let lines = machines.iter().filter(|machine| machine.is_line());
+    let (forget, keep): (Vec<_>, Vec<_>) = lines.partition(forgets);
+    let names = |of: &[&&Description]| of.iter().map(|m| m.name.as_str()).collect::<Vec<_>>().join(", ");
+    (!forget.is_empty() && !keep.is_empty()).then(|| {
+        format!(
+            "all of the program is in the memory of {}, which keeps nothing when the power fails; in that of {} its mapped files and named ranges alone, and the rest in DRAM beside it (--set workload.pm=all: all of it in both)",
+            names(&forget),
+            names(&keep)
+        )
+    })
 }
 
 /// Says remarks on standard error, unless nothing is wanted there.

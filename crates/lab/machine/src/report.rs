@@ -123,6 +123,8 @@ impl Report {
     pub fn to_json(&self) -> serde_json::Value {
         let stats: Map<String, serde_json::Value> =
             self.stats.iter().map(|s| (s.name.clone(), number(s.value))).collect();
+        let placed = self.workload_description.in_memory_of(&self.description);
+        let workload = placed.as_ref().unwrap_or(&self.workload_description);
         let configuration: Map<String, serde_json::Value> = self
             .description
             .rows()
@@ -132,7 +134,7 @@ impl Report {
             })
             .chain(self.description.memory_rows().into_iter().map(|row| (row.key, row.value.into())))
             .chain(
-                self.workload_description
+                workload
                     .acting()
                     .map(|(p, value)| (p.key.to_string(), crate::describe::json(value, &p.kind.show(value)))),
             )

@@ -115,7 +115,7 @@ impl WiredMachine {
                 let keeps_bytes = !options.without_images || !self.companions.is_empty();
                 self.preload(&contents(&recorded.recording), keeps_bytes)?;
                 let mut told = ReplayOptions::new(
-                    &workload.settings,
+                    &workload.in_memory_of(machine)?.settings,
                     &machine.settings,
                     options.power_fails_at.is_some(),
                     keeps_bytes,

@@ -2,7 +2,8 @@
 
 use engine::Mode;
 use machine::{
-    CrashEvery, CrashPoint, Description, Report, RunOptions, WorkloadDescription, run, run_with_crashes,
+    CrashEvery, CrashPoint, Description, Fidelity, PRESETS, Report, RunOptions, WorkloadDescription,
+    can_crash, run, run_with_crashes,
 };
 use trace::{Call, FILE_SHIFT, FILE_SPACE, Kind, Record, Recording, Trace};
 
@@ -627,4 +628,56 @@ fn what_is_under_way_at_the_end_of_a_region_is_counted_as_if_the_program_went_on
         });
         assert_eq!((whole.time, &whole.stats), (cut.time, &cut.stats), "{}", machine.name);
     }
+}
+
+/// A store to a mapped file, and loads of memory that no file is.
+fn heap_and_file(pages: u64) -> Writer {
+    let mut w = Writer::new(1 << 12);
+    w.put(0, Kind::Store, FILE, 1, 1);
+    (0..pages).for_each(|n| w.put(0, Kind::Load, 0x5500_0000_0000 + n * 4096, 0, 1));
+    w
+}
+
+/// Which memory a program's addresses are in is not asked of it where none of them outlives a power failure.
+#[test]
+fn all_of_a_program_lies_in_memory_that_forgets_and_its_ranges_in_memory_that_does_not() {
+    let w = heap_and_file(300);
+    for preset in PRESETS {
+        let machine = Description::preset(preset.name).unwrap();
+        if machine.fidelity() != Fidelity::Line {
+            continue;
+        }
+        let with = |settings: &[(&str, &str)]| {
+            let mut workload = w.workload();
+            settings.iter().for_each(|(key, value)| workload.set(key, value).unwrap());
+            run(&machine, &workload, &RunOptions::default()).unwrap().to_json()
+        };
+        let [ranges, all] = ["ranges", "all"].map(|word| with(&[("workload.pm", word)]));
+        assert_ne!(ranges["time_ns"], all["time_ns"], "{}: what is set is done", preset.name);
+        let forgets = can_crash(&machine).is_err();
+        assert_eq!(with(&[]), if forgets { all } else { ranges }, "{}", preset.name);
+    }
+    let one = |kind: &str| format!("[[memory]]\nkind = \"{kind}\"\n");
+    let list = |kinds: [&str; 2]| {
+        let text = "extends = \"intel\"\n".to_string() + &kinds.map(one).concat();
+        let machine = Description::parse("list", "list.toml", &text).unwrap();
+        let report = run(&machine, &w.workload(), &RunOptions::default()).unwrap().to_json();
+        report["configuration"]["workload.pm"].clone()
+    };
+    assert_eq!([list(["ddr4", "pm"]), list(["ddr4", "ddr5"])], ["ranges", "all"]);
+}
+
+#[test]
+fn a_program_without_a_persistent_range_runs_where_memory_forgets() {
+    let mut w = Writer::default();
+    w.put(0, Kind::Start, 0, 0, 0);
+    w.put(0, Kind::Load, 0x5500_0000_0000, 0, 1);
+    assert_eq!(runs("ddr5", &w, &[]).references, 1);
+    let refused = |machine: &str, pm: &str| {
+        let (machine, mut workload) = (Description::preset(machine).unwrap(), w.workload());
+        workload.set("workload.pm", pm).unwrap();
+        run(&machine, &workload, &RunOptions::default()).err().unwrap().to_string()
+    };
+    assert!(refused("intel", "auto").contains("--set workload.pm=all"));
+    assert!(refused("ddr5", "ranges").contains("no persistent range"));
 }

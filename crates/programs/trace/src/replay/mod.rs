@@ -97,7 +97,7 @@ impl Replay {
     /// Makes a recording ready that `survey` is of.
     ///
     /// # Errors
-    /// When nothing in it is persistent memory, or too many of its threads run at once.
+    /// When nothing in it is in the machine's memory, or too many of its threads run at once.
     pub fn new(recording: Recording, survey: Arc<Survey>, options: Options) -> Result<Replay, TraceError> {
         if survey.lanes.len() > MOST_CORES {
             let text = format!(

@@ -23,9 +23,9 @@ pub const PARAMS: &[Param] = &[
     p(
         "workload.pm",
         Persistent::KIND,
-        "ranges",
-        "open ranges: what is asked of the program",
-        "what is persistent memory: the files that the program mapped and the ranges that it named, or every address",
+        "auto",
+        "open auto: what is asked of the program",
+        "what of the program is in the machine's memory: the files that it mapped and the ranges that it named, or every address; auto: every address where a power failure leaves nothing of that memory, the ranges elsewhere",
     ),
     p(
         "workload.schedule",
@@ -71,9 +71,11 @@ pub const PARAMS: &[Param] = &[
     ),
 ];
 
-/// What is persistent memory.
+/// What of the program is in the machine's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Words)]
 enum Persistent {
+    /// Whoever knows the machine's memory says which of the two.
+    Auto,
     Ranges,
     All,
 }
@@ -98,7 +100,7 @@ pub enum FileSync {
 /// The same, read.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Every address is persistent memory.
+    /// Every address is in the machine's memory.
     pub all_pm: bool,
     /// Somebody looks at what persistent memory holds.
     pub keeps_bytes: bool,
