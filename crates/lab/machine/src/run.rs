@@ -130,6 +130,8 @@ impl WiredMachine {
         self.replay.clone_from(&replay);
         self.work = Work::of(workload);
         let (pm_cache, is_mapped_late, near) = (self.pm_cache, self.is_mapped_late, self.offload);
+        let goes_past = models::registered(&machine.settings).model.capabilities().flush_instructions;
+        let stays_cached = if goes_past { 0 } else { machine.settings.number("llc.size_bytes") };
         let clock_mhz = machine.settings.number("cpu.clock_mhz");
         let rate = clock_mhz * machine.settings.number("cpu.ipc");
         let companions: Vec<_> = self.companions.iter().map(|(_, c)| Rc::clone(c)).collect();
@@ -143,6 +145,7 @@ impl WiredMachine {
                     let settings = Rc::clone(&settings);
                     let mut context = Context::new(cpu(core), thread, threads, settings, options.seed);
                     context.pm_cache = pm_cache;
+                    context.stays_cached = stays_cached;
                     context.is_mapped_late = is_mapped_late;
                     context.near = near;
                     context.rate = rate;

@@ -110,6 +110,8 @@ pub struct Context {
     pub settings: Rc<Settings>,
     /// What of persistent memory is in a DRAM cache in front of it; none where there is no such cache.
     pub pm_cache: Option<PmCache>,
+    /// Bytes of the shared cache in which stores past the caches stay; 0 where they go past them.
+    pub stays_cached: u64,
     /// Whether the first touch of a page of persistent memory is a fault, in which a driver maps it.
     pub is_mapped_late: bool,
     /// Devices that take crash consistency over; none where programs do it themselves.
@@ -136,6 +138,7 @@ impl Context {
             dram,
             settings,
             pm_cache: None,
+            stays_cached: 0,
             is_mapped_late: false,
             near: None,
             pages: None,

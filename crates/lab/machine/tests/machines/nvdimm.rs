@@ -47,6 +47,23 @@ fn what_fio_reads_is_what_it_wrote_whatever_the_driver_and_the_device_do() {
     }
 }
 
+/// Where stores past the caches go to these, too, of which a file of 8 MiB is 32 times as large.
+#[test]
+fn what_fio_reads_of_a_file_larger_than_the_caches_is_in_memory_on_every_machine() {
+    let caches = [("l2.size_bytes", "64 KiB"), ("llc.size_bytes", "256 KiB")];
+    let reads = |machine: &str, sets: &[(&str, &str)]| {
+        let sets = [&caches[..], sets, &[("workload.operations", "100")]].concat();
+        ran(machine, "fio", &sets).unwrap().get("memory.reads").unwrap()
+    };
+    for machine in ["intel", "eadr", "bbb", "hops-rp", "asap-rp", "dpo", "lrp", "vorpal"] {
+        for threads in ["1", "4"] {
+            let read = reads(machine, &[("workload.threads", threads)]);
+            assert!(read >= 5600.0, "{machine}, {threads} threads: {read} of 6400 lines");
+        }
+    }
+    assert!(reads("eadr", &[("workload.file_bytes", "131072")]) < 1.0);
+}
+
 #[test]
 fn a_dirty_miss_takes_its_windows_and_a_hit_none() {
     let report = ran("nvdimmc-poc", "fio", &[("workload.operations", "100")]).unwrap();

@@ -253,11 +253,17 @@ async fn read(c: &Context, job: &Job, block: u64, times: u64) -> bool {
 
 /// Writes the file in its order: blocks that an operation comes to, and of other pages a line, which brings the page into the
 /// cache and changes it as all of its lines would. Of these the ones that have left the cache by the end are as if they had
-/// never been written, and are not. How often each block was written.
+/// never been written, and are not; nor are lines that the processor's caches have lost by then, where such stores go to these.
+/// How often each block was written.
 async fn lay_out(c: &Context, job: &Job) -> Vec<u64> {
     let mut times = vec![1; job.blocks as usize];
     let cached = c.pm_cache.map_or(0, |cache| cache.bytes);
     let remains = job.address(job.blocks).saturating_sub(cached / c.threads as u64);
+    // Twice as much as there is room for, or sets that few lines fall to would keep earlier ones.
+    let stays_cached = match c.stays_cached {
+        0 => u64::MAX,
+        bytes => job.address(job.blocks).saturating_sub(2 * bytes / c.threads as u64) & !63,
+    };
     for (block, visited) in (0..).zip(job.visited()) {
         if visited {
             if !write(c, job, block, 1).await {
@@ -266,6 +272,9 @@ async fn lay_out(c: &Context, job: &Job) -> Vec<u64> {
             continue;
         }
         let address = job.address(block);
+        for line in (address.max(stays_cached)..address + job.block).step_by(64) {
+            c.cpu.store_nontemporal(line, word(block, 1, (line - address) / 8)).await;
+        }
         for page in (address.next_multiple_of(PAGE)..address + job.block).step_by(PAGE as usize) {
             if page < remains {
                 continue;
