@@ -141,6 +141,14 @@ def test_a_killed_tracker_leaves_the_program_running(cli: Cli) -> None:
     dirty.end()
 
 
+def test_a_window_begins_when_the_program_goes_on_and_not_once_its_pages_are_compared(cli: Cli) -> None:
+    busy = "import itertools\nm = bytearray(64 << 20)\nfor n in itertools.count(1):\n m[::4096] = bytes([n % 256]) * (len(m) // 4096)"
+    windows = json.loads(cli("track", "--format", "json", "--interval", 0.1, "--windows", 4, "--", sys.executable, "-c", busy))
+    assert len(windows) == 4
+    for before, after in zip(windows, windows[1:]):
+        assert after["start_s"] == pytest.approx(before["end_s"] + before["pause_ms"] / 1e3, abs=1e-5)
+
+
 def test_the_end_of_a_short_command_is_seen(cli: Cli) -> None:
     code = "import os\nb = bytearray(1 << 22)\nfor i in range(0, 1 << 22, 4096): b[i] = 1\nos._exit(0)"
     (window,) = json.loads(cli("track", "--interval", 600, "--format", "json", "--", sys.executable, "-c", code))

@@ -214,9 +214,9 @@ impl<'a> Session<'a> {
     /// Windows until the end.
     fn run(&mut self, tracees: &mut Tracees<'_>, asked: &Asked) -> Result<(), Error> {
         let interval = Duration::from_secs_f64(self.options.interval);
-        let mut begun = self.start;
+        let (mut begun, mut until) = (self.start, self.start + interval);
         loop {
-            match tracees.next(Some(begun + interval)) {
+            match tracees.next(Some(until)) {
                 Some(event) => self.take(tracees, event, false)?,
                 None if tracees.is_empty() => {
                     if !self.ended.is_empty() {
@@ -225,8 +225,9 @@ impl<'a> Session<'a> {
                     return Ok(());
                 }
                 None => {
-                    self.close(tracees, begun)?;
-                    begun = Instant::now();
+                    begun = self.close(tracees, begun)?;
+                    // However long pages were compared: processes come and end, and the tracker is to be idle for a while.
+                    until = (begun + interval).max(Instant::now() + interval / 2);
                     self.look_for_more(tracees);
                     let enough = self.options.windows.is_some_and(|n| self.windows.len() as u64 >= n);
                     if asked.is_asked() || enough {
@@ -247,14 +248,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends a window: all stand still, and go on as soon as their pages are copied.
-    fn close(&mut self, tracees: &mut Tracees<'_>, begun: Instant) -> Result<(), Error> {
+    /// Ends a window: all stand still, and go on as soon as their pages are copied, which is when the next one begins. Pages are compared
+    /// while they run.
+    fn close(&mut self, tracees: &mut Tracees<'_>, begun: Instant) -> Result<Instant, Error> {
         let stopping = Instant::now();
         let whom: Vec<Pid> = self.members.keys().copied().collect();
         tracees.stop(&whom);
         let seen = self.look(tracees);
         tracees.go(&whom);
-        let paused = if whom.is_empty() { Duration::ZERO } else { stopping.elapsed() };
+        let gone_on = if whom.is_empty() { stopping } else { Instant::now() };
         let mut parts = std::mem::take(&mut self.ended);
         for pid in seen? {
             parts.extend(self.members.get_mut(&pid).map(|m| m.settle(false, &mut self.shared)));
@@ -266,12 +268,12 @@ impl<'a> Session<'a> {
         let window = Window {
             start_s: since_start(begun),
             end_s: since_start(stopping),
-            pause_ms: milliseconds(paused + std::mem::take(&mut self.ending)),
+            pause_ms: milliseconds(gone_on - stopping + std::mem::take(&mut self.ending)),
             begin_ms: milliseconds(std::mem::take(&mut self.coming)),
             ..Window::default()
         };
         self.add(window, parts, left);
-        Ok(())
+        Ok(gone_on)
     }
 
     /// Looks at every process that stands still; those whose memory was there.
