@@ -127,6 +127,17 @@ def test_a_mapping_that_is_no_campaign_is_refused_before_anything_is_made(tmp_pa
         cp.sweep(good, out=tmp_path / "out", on="tcp://a:1")
 
 
+def test_results_of_what_a_campaign_had_before_are_not_told_as_its_own(campaign: Cli) -> None:
+    campaign("sweep", "depth.toml", "--quiet")
+    text = (campaign.folder / "depth.toml").read_text()
+    (campaign.folder / "depth.toml").write_text(text.replace('"hops-rp", ', "").replace("[1, 2]", "[1]"))
+    told = " ".join(campaign("sweep", "depth.toml", "--resume").split())
+    assert "hops-rp" not in told and "4 runs." in told
+    assert "12 results in the folder are of runs that the campaign had before" in told
+    assert "hops-rp" not in (campaign.folder / "depth.sweep/report.html").read_text()
+    assert len(list((campaign.folder / "depth.sweep").glob("*.parquet"))) == 16
+
+
 def test_a_killed_sweep_goes_on_and_gives_the_same_files(campaign: Cli) -> None:
     text = CAMPAIGN.replace("300", "3000")
     (campaign.folder / "depth.toml").write_text(text)

@@ -20,13 +20,10 @@ FIGURES = 4
 def sweep(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path | None:
     """Writes the report of a campaign from the results in ``folder``: axes are what varies. Its summary is told too, a sentence at a time."""
     about = json.loads((folder / "campaign.json").read_text())
-    runs = []
-    for file in sorted(folder.glob("*.json")):
-        data = json.loads(file.read_text())
-        if "time_ns" in data:
-            runs.append(data)
+    runs = [json.loads(file.read_text()) for name in sorted(about["names"]) if (file := folder / f"{name}.json").exists()]
     if not runs:
         return None
+    others = len({file.stem for file in folder.glob("*.parquet")} - set(about["names"]))
     rows = []
     for r in runs:
         varied = {k: r["settings"].get(k) for k in about["vary"]}
@@ -44,6 +41,8 @@ def sweep(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path | 
     again = shlex.join(["coreplane", "sweep", os.path.normpath(folder / about["campaign"]), "--out", f"{folder}.again"])
     told = {"provenance": {"version": about["version"], "command": again}}
     said = [f"{len(rows)} runs{f', means over {seeds} seeds' if seeds > 1 else ''}.", *(campaign.effect(of) for of in looks)]
+    if others:
+        said.append(f"{others} result{'s' if others > 1 else ''} in the folder {'are' if others > 1 else 'is'} of runs that the campaign had before: a query over all files has them, and this page has not.")
     for sentence in filter(None, said):
         tell(sentence)
     went = section("Where the time went", _moved_most(means, about["vary"]), _shares(means, about["vary"]))

@@ -164,7 +164,7 @@ pub(crate) struct CrashArgs {
     pub(crate) machine: String,
     /// A workload's name, or trace:FILE with --check
     pub(crate) workload: String,
-    /// Cut the power at this time ("12.5 us")
+    /// Cut the power at this time from power-on, set-up included ("12.5 us")
     #[arg(long, value_name = "TIME", conflicts_with_all = ["every", "all"])]
     pub(crate) at: Option<String>,
     /// Cut the power after every N writes that reach the controllers, or that hosts send [default: hosts that share memory 1; others as many as cut the run 100 times; recordings: --points, spread over the run]
@@ -472,7 +472,7 @@ pub(crate) struct RunArgs {
     /// Record a timeline for ui.perfetto.dev (needs --out)
     #[arg(long, requires = "out")]
     pub(crate) timeline: bool,
-    /// Cut the power at this time ("12.5 us") and keep the image that is left (needs --out)
+    /// Cut the power at this time from power-on, set-up included ("12.5 us"), and keep the image that is left (needs --out)
     #[arg(long, value_name = "TIME", requires = "out")]
     pub(crate) power_fails_at: Option<String>,
 }

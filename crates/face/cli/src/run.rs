@@ -82,7 +82,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         output::print_json(&json);
     } else {
         bands::say(&args.common, &races::told(&json["remarks"]));
-        bands::say(&args.common, &too_late(report, &options).into_iter().collect::<Vec<_>>());
+        bands::say(&args.common, &where_cut(report, &options).into_iter().collect::<Vec<_>>());
         let band = runs.time_band().filter(|_| !args.bands);
         print(report, band.map(|ends| (ends, runs.varied())), host_seconds);
         if let (Some(all), Some(band)) = (&spreads, spanned.and_then(|s| s.time)) {
@@ -109,12 +109,24 @@ fn remarks(machine: &Description, workloads: &[WorkloadDescription], options: &R
     remarks
 }
 
-/// That the power failed after the run.
-fn too_late(report: &Report, options: &RunOptions) -> Option<String> {
-    let [at, ended] =
-        [options.power_fails_at?, report.ended_before_power?].map(|t| t.since(Time::ZERO).as_ns());
-    let [at, ended] = [at, ended].map(quantity::time);
-    Some(format!("the run had ended at {ended}: the power failure at {at} cut nothing short"))
+/// Where in the run the power failed, which counts from power-on, unlike the run's time.
+fn where_cut(report: &Report, options: &RunOptions) -> Option<String> {
+    let at = options.power_fails_at?;
+    let shown = |t: Time| quantity::time(t.since(Time::ZERO).as_ns());
+    let failed = format!("the power failed at {} from power-on", shown(at));
+    if let Some(ended) = report.ended_before_power {
+        return Some(format!("the run had ended at {}: {failed}, and cut nothing short", shown(ended)));
+    }
+    match report.region_began {
+        Some(began) if began > Time::ZERO => {
+            let since = quantity::time(at.since(began).as_ns());
+            Some(format!("{failed}, {since} after the region of interest had begun at {}", shown(began)))
+        }
+        None if output::recording(&report.workload).is_none() => Some(format!(
+            "{failed}, while the workload was set up: nothing is promised yet, and what is counted is the set-up's"
+        )),
+        Some(_) | None => None,
+    }
 }
 
 /// Runs a machine, at the ends of what is open too where `ends` says so, and gives what JSON says of it, but for the
@@ -134,7 +146,7 @@ pub(crate) fn look(
     if let Some(band) = runs.to_json(None) {
         json["band"] = band;
     }
-    remarks.extend(too_late(runs.report().0, options));
+    remarks.extend(where_cut(runs.report().0, options));
     if !remarks.is_empty() {
         json["remarks"] = remarks.into();
     }

@@ -77,9 +77,10 @@ impl Prepared {
         let sources = Sources::of(&campaign, &args.campaign, base.unwrap_or(Path::new("")))?;
         machine::comparable(sources.machines())
             .map_err(|e| Failure::BadInput(format!("{file}: machines: {e}")))?;
-        let jobs = chosen(args, sources.jobs(&campaign, &file)?)?;
+        let jobs = sources.jobs(&campaign, &file)?;
         let folder = folder(args);
-        let about = about(&campaign, &args.campaign, &sources, &folder);
+        let about = about(&campaign, &args.campaign, (&sources, &jobs), &folder);
+        let jobs = chosen(args, jobs)?;
         may_begin(args.resume, &folder, &about)?;
         Ok(Prepared { campaign, text, sources, jobs, folder, about })
     }

@@ -13,10 +13,17 @@ const ABOUT: &str = "campaign.json";
 /// What each campaign that goes on in a folder has to be alike in, and how it differs in words. Machines and workloads may be others.
 const ALIKE: [(&str, &str); 3] = [("version", "was made by version"), ("vary", "varies"), ("set", "sets")];
 
-/// What [`ABOUT`] has of a campaign whose results go to `folder`; with what it had of one before, whose results are there.
-pub(crate) fn about(campaign: &Campaign, file: &Path, sources: &Sources, folder: &Path) -> Value {
+/// What [`ABOUT`] has of a campaign whose results go to `folder`; with what it had of one before, whose results are there. `jobs` are all of its
+/// runs: results of others in the folder are of what it had before.
+pub(crate) fn about(
+    campaign: &Campaign,
+    file: &Path,
+    (sources, jobs): (&Sources, &[Job]),
+    folder: &Path,
+) -> Value {
+    let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
     let mut about = json!({
-        "vary": varied(campaign), "runs": campaign.len(), "version": env!("CARGO_PKG_VERSION"),
+        "vary": varied(campaign), "runs": campaign.len(), "names": names, "version": env!("CARGO_PKG_VERSION"),
         "set": sources.settings(&campaign.set), "machines": hashes(sources.machine_hashes()), "workloads": hashes(sources.workload_hashes()),
         "campaign": from(folder, file).to_string_lossy(),
     });

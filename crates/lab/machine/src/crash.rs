@@ -238,7 +238,7 @@ fn run_to_crashes(
     let end = match every {
         CrashEvery::At(at) if counts.began > at => {
             let text = format!(
-                "{at}: the workload is being set up then, and nothing is promised yet; give a later time"
+                "{at}: the workload is being set up then, and nothing is promised yet; give a later time (counted from power-on: run --format json has region_began_ns)"
             );
             return Err(ConfigError::new(text).into());
         }

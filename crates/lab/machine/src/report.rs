@@ -78,6 +78,8 @@ pub struct Report {
     pub lines_per_page: Option<Vec<u64>>,
     /// Of a recording: how many of its records were replayed, and how many there are.
     pub replayed: Option<(u64, u64)>,
+    /// When the region of interest began, counted from power-on as instants of power failures are; none where none did, and at page fidelity.
+    pub region_began: Option<Time>,
     /// When the run had ended, where the power was to fail later.
     pub ended_before_power: Option<Time>,
 }
@@ -148,6 +150,9 @@ impl Report {
             "stats": stats,
             "configuration": configuration,
         });
+        if let Some(began) = self.region_began {
+            all["region_began_ns"] = began.since(Time::ZERO).as_ns().into();
+        }
         if !self.phases.is_empty() {
             let phase = |p: &Phase| {
                 let (name, rate) = (&p.name, p.rate());
@@ -235,7 +240,8 @@ impl WiredMachine {
         let goes_on = is_cut && self.cores.iter().any(|core| matches!(core.region(), (Some(_), None)));
         let ended = self.region_ended().filter(|_| !goes_on);
         let end = ended.or(options.power_fails_at).unwrap_or(last);
-        let began = self.region_began().unwrap_or(Time::ZERO);
+        let region_began = self.region_began();
+        let began = region_began.unwrap_or(Time::ZERO);
         let mut tally = self.tally(last.max(end));
         let bounded = if self.is_bounded() { interest.time(end) } else { None };
         if self.is_bounded() {
@@ -273,6 +279,7 @@ impl WiredMachine {
             series: None,
             lines_per_page: self.companions.iter().find_map(|(_, c)| c.borrow().lines_per_page()),
             replayed: self.replayed(options),
+            region_began,
             ended_before_power: options.power_fails_at.and_then(|at| self.ended_before(at)),
         })
     }

@@ -20,6 +20,10 @@ impl Report {
             Some(told) => Some((told["records"].as_u64()?, told["of"].as_u64()?)),
             None => None,
         };
+        let region_began = match kept.get("region_began_ns") {
+            Some(began) => Some(Time::ZERO + Dur::ps(picoseconds(began)?)),
+            None => None,
+        };
         Some(Report {
             machine: kept["machine"].as_str()?.into(),
             workload: kept["workload"].as_str()?.into(),
@@ -40,6 +44,7 @@ impl Report {
             series: series(kept)?,
             lines_per_page: lines_per_page(kept)?,
             replayed,
+            region_began,
             ended_before_power: None,
         })
     }

@@ -179,6 +179,7 @@ fn report(
         series: outcome.series,
         lines_per_page: None,
         replayed: None,
+        region_began: None,
         ended_before_power: None,
     }
 }

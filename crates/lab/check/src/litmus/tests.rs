@@ -181,6 +181,29 @@ fn what_would_say_nothing_is_refused_with_what_is_accepted() {
 }
 
 #[test]
+fn a_barrier_of_arm_that_orders_less_than_all_is_refused_where_it_counts() {
+    let said = |first: &str, barrier: &str| {
+        let text = format!(
+            "AArch64 a\n{{ x=0; y=0; }}\n P0 ;\n {first} ;\n {barrier} ;\n STR W0,[y] ;\nexists (y=0)"
+        );
+        parse(&text).map_err(|e| (e.line, e.message))
+    };
+    let (store, load) = ("STR W1,[x]", "LDR W0,[x]");
+    for barrier in ["DSB", "DSB SY", "dsb ish", "DMB OSH", "DMB NSH", "DMB"] {
+        assert!(said(load, barrier).is_ok(), "{barrier}");
+    }
+    for barrier in ["DMB ST", "DMB ISHST"] {
+        assert!(said(store, barrier).is_ok(), "{barrier}");
+        let (line, message) = said(load, barrier).unwrap_err();
+        assert!(line == 5 && message.contains("in a thread that loads"), "{message}");
+    }
+    for barrier in ["DSB LD", "DSB ISHST", "DMB ISHLD", "DMB X"] {
+        let (line, message) = said(store, barrier).unwrap_err();
+        assert!(line == 5 && message.contains("accepted: SY, ISH, OSH, NSH or none"), "{message}");
+    }
+}
+
+#[test]
 fn a_mark_of_the_encoding_is_no_letter() {
     let test = "X86_64 a\n{ x=0; }\n P0 ;\n mov [x],$1 ;\nexists (x=1)";
     assert!(parse(&format!("\u{feff}{test}")).is_ok());
