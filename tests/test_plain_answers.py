@@ -393,3 +393,19 @@ def test_the_order_of_what_is_set_decides_nothing(cli: Cli) -> None:
     orders = [{"memory.pm.read_ns": 100, "memory.0.pm.read_ns": 50}, {"memory.0.pm.read_ns": 50, "memory.pm.read_ns": 100}]
     both = [cp.run(cp.Machine("compose-bbb-two-media", sets), cp.Workload("queue", operations=20)) for sets in orders]
     assert both[0].stats.equals(both[1].stats)
+
+
+
+@pytest.mark.parametrize("key", ["stride", "footprint", "clwb_size", "fence_size"])
+def test_sizes_of_lattester_are_bytes_of_whole_lines_or_none(cli: Cli, key: str) -> None:
+    few = ("--set", "workload.operations=200", "--set", "workload.operation=ntstore")
+
+    def run(value: str) -> dict:
+        return cli.json("run", "optane", "lattester", *few, "--set", f"workload.{key}={value}")
+
+    assert run("4 KiB")["stats"] == run("4096")["stats"]
+    assert run("0")["time_ns"] > 0
+    said = cli.refuses("run", "optane", "lattester", *few, "--set", f"workload.{key}=300")
+    assert 'give a multiple of 64 bytes up to 64 MiB (65536, "64 KiB"), or 0' in said
+    (row,) = cli.json("show", f"workload.{key}")["parameters"]
+    assert (row["unit"], row["workloads"]) == ("B", ["lattester"])

@@ -454,17 +454,17 @@ class WorkloadKeys(TypedDict, total=False):
     block_size: int | str
     bug: Literal["ack-not-flushed", "acks-share-line", "active-first", "active-kept", "active-not-flushed", "allocator-unflushed", "block-kept", "block-not-fenced", "block-not-flushed", "change-not-added", "constructor-unflushed", "consumer-keeps-message", "consumer-keeps-tail", "copy-kept", "copy-not-flushed", "data-kept", "data-not-fenced", "data-not-flushed", "double-flush", "ends-share-line", "flush-address", "flush-predicate", "frame-kept", "head-first", "head-not-flushed", "in-place", "lease-by-time", "lease-never-ends", "log-not-flushed", "message-not-fenced", "message-not-flushed", "missing-log", "no-takeover", "none", "nontemporal-unfenced", "not-mended", "page-kept", "page-not-fenced", "page-not-flushed", "pin-not-flushed", "pins-kept", "pins-share-line", "producer-keeps-head", "reader-keeps-record", "reader-keeps-tail", "ready-first", "record-not-fenced", "record-not-flushed", "recovery-trusts-device", "release-first", "release-not-flushed", "relies-on-persistent-flush", "reply-kept", "reply-not-flushed", "request-not-flushed", "requests-kept", "requests-share-line", "return-first", "state-kept", "tail-first", "tail-not-flushed", "ticket-not-flushed", "tickets-kept", "tickets-share-line", "token-before-data", "token-first", "token-kept", "token-not-flushed", "two-word-commit", "unfenced-flush", "unpin-not-flushed", "waits-for-the-gone", "writer-keeps-acks"]
     clients: int
-    clwb_size: int
+    clwb_size: int | str
     cores: int
     depth: int
     durable: bool
     epoch_faults: int
     fault_ns: float | str
-    fence_size: int
+    fence_size: int | str
     fields: int
     file_bytes: int | str
     fill_ns: float | str
-    footprint: int
+    footprint: int | str
     gap_ns: float | str
     hosts: int
     initial_depth: int
@@ -517,7 +517,7 @@ class WorkloadKeys(TypedDict, total=False):
     store: Literal["columns", "rows"]
     stores: int
     strands: bool
-    stride: int
+    stride: int | str
     subscribers: int
     sync: Literal["dax", "page-cache"]
     syscall_ns: float | str

@@ -13,6 +13,10 @@ pub const fn fits(kind: &Kind, default: &str) -> bool {
             Some(n) => n > 0 && n <= max && n.is_multiple_of(of),
             None => false,
         },
+        Kind::MultipleOrZero { of, max } => match size(text) {
+            Some(n) => n <= max && n.is_multiple_of(of),
+            None => false,
+        },
         Kind::Thousandths { min, max } => within(thousandths(text), min, max),
         Kind::Nanoseconds { min_ps, max_ps } => within(thousandths(text), min_ps, max_ps),
         Kind::Bytes { min, max } => power_of_two(size(text), min, max),

@@ -11,6 +11,8 @@ pub enum Kind {
     PowerOfTwo { min: u64, max: u64 },
     /// A size in bytes, a multiple of a number from that on; text with a unit too.
     Multiple { of: u64, max: u64 },
+    /// The same, or 0.
+    MultipleOrZero { of: u64, max: u64 },
     /// A number with up to three digits after the point, kept in thousandths; so is the range.
     Thousandths { min: u64, max: u64 },
     /// Nanoseconds, with fractions down to a picosecond; the range is in picoseconds. Text with a unit too.
@@ -98,6 +100,7 @@ impl Kind {
             Kind::Multiple { of, max } => {
                 format!("a multiple of {of} bytes up to {} (65536, \"64 KiB\")", size(max))
             }
+            Kind::MultipleOrZero { of, max } => format!("{}, or 0", Kind::Multiple { of, max }.accepts()),
             Kind::Thousandths { min, max } => {
                 format!("a number from {} to {}", min as f64 / 1e3, max as f64 / 1e3)
             }
@@ -118,7 +121,7 @@ impl Kind {
     pub fn unit(&self) -> &'static str {
         match self {
             Kind::Nanoseconds { .. } => "ns",
-            Kind::Bytes { .. } | Kind::Multiple { .. } => "B",
+            Kind::Bytes { .. } | Kind::Multiple { .. } | Kind::MultipleOrZero { .. } => "B",
             Kind::Count { .. } | Kind::PowerOfTwo { .. } | Kind::Thousandths { .. } => "1",
             Kind::Choice(_) | Kind::Flag | Kind::Text => "-",
         }
@@ -140,6 +143,9 @@ impl Kind {
             }
             Kind::Multiple { of, max } => {
                 number(parse_bytes(text).ok(), &|n| n > 0 && n <= max && n.is_multiple_of(of))
+            }
+            Kind::MultipleOrZero { of, max } => {
+                number(parse_bytes(text).ok(), &|n| n <= max && n.is_multiple_of(of))
             }
             Kind::Thousandths { min, max } => number(thousandths(text), &|n| (min..=max).contains(&n)),
             Kind::Nanoseconds { min_ps, max_ps } => {
@@ -220,6 +226,17 @@ mod tests {
         }
         for bad in ["0", "6 KiB", "2 MiB", "4096.5", "4096 ns"] {
             assert!(array.read(bad).unwrap_err().contains("a multiple of 4096 bytes up to 1 MiB"), "{bad}");
+        }
+        let stride = Kind::MultipleOrZero { of: 64, max: 1 << 20 };
+        for (text, value) in [("0", 0), ("64", 64), ("4 KiB", 4096)] {
+            assert_eq!(stride.read(text), Ok(Setting::Number(value)), "{text}");
+        }
+        for bad in ["100", "2 MiB", "-64", "64 ns", ""] {
+            let refusal = stride.read(bad).unwrap_err();
+            assert!(
+                refusal.contains("a multiple of 64 bytes up to 1 MiB (65536, \"64 KiB\"), or 0"),
+                "{refusal}"
+            );
         }
         let ipc = Kind::Thousandths { min: 500, max: 3000 };
         for (text, value) in [("0.5", 500), ("3", 3000), ("1.25", 1250), ("1.001", 1001)] {

@@ -90,6 +90,7 @@ fn defaults_are_judged_at_compile_time_as_values_are_at_run_time() {
         Kind::PowerOfTwo { min: 2, max: 64 },
         Kind::Multiple { of: 3, max: 9 },
         Kind::Multiple { of: 4096, max: 1 << 20 },
+        Kind::MultipleOrZero { of: 4096, max: 1 << 20 },
         Kind::Thousandths { min: 500, max: 3000 },
         Kind::Nanoseconds { min_ps: 1, max_ps: 5_000_000 },
         Kind::Bytes { min: 64, max: 1 << 20 },

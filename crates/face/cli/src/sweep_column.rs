@@ -72,6 +72,7 @@ fn holds(kind: &Kind) -> Holds {
         Kind::Count { max, .. }
         | Kind::PowerOfTwo { max, .. }
         | Kind::Multiple { max, .. }
+        | Kind::MultipleOrZero { max, .. }
         | Kind::Bytes { max, .. } => fits(max),
         Kind::Thousandths { .. } | Kind::Nanoseconds { .. } => Holds::Numbers,
         Kind::Choice(_) | Kind::Flag | Kind::Text => Holds::Texts,

@@ -15,7 +15,7 @@ pub fn within_arenas<T>(workload: &WorkloadDescription, work: impl FnOnce() -> T
         let sizes = |p: &&Param| match p.kind {
             Kind::Count { max, .. } => max > 100 || p.key.contains("depth"),
             Kind::PowerOfTwo { .. } => p.key != Layout::KEY,
-            Kind::Multiple { .. } | Kind::Bytes { .. } => true,
+            Kind::Multiple { .. } | Kind::MultipleOrZero { .. } | Kind::Bytes { .. } => true,
             Kind::Thousandths { .. }
             | Kind::Nanoseconds { .. }
             | Kind::Choice(_)

@@ -123,6 +123,9 @@ fn property(param: &Param) -> Value {
         Kind::Multiple { of, max } => {
             json!({"type": ["integer", "string"], "multipleOf": of, "minimum": of, "maximum": max})
         }
+        Kind::MultipleOrZero { of, max } => {
+            json!({"type": ["integer", "string"], "multipleOf": of, "minimum": 0, "maximum": max})
+        }
         Kind::Thousandths { min, max } => {
             json!({"type": "number", "minimum": min as f64 / 1e3, "maximum": max as f64 / 1e3})
         }

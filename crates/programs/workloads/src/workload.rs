@@ -4,7 +4,9 @@ use crate::Program;
 use crate::context::{Context, PmCache};
 use crate::pages::PageStream;
 use crate::recovery::Recover;
-pub(crate) use params::Kind::{Bytes, Choice, Count, Flag, Multiple, Nanoseconds, PowerOfTwo, Text};
+pub(crate) use params::Kind::{
+    Bytes, Choice, Count, Flag, Multiple, MultipleOrZero, Nanoseconds, PowerOfTwo, Text,
+};
 pub(crate) use protocol::Param;
 use protocol::{NearInterface, Settings};
 

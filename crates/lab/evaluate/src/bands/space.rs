@@ -219,7 +219,9 @@ impl Dimension {
         };
         let near = match self.kind {
             Kind::PowerOfTwo { .. } | Kind::Bytes { .. } => 2_f64.powf(exact.max(1.0).log2().round()),
-            Kind::Multiple { of, .. } => (exact / of as f64).round() * of as f64,
+            Kind::Multiple { of, .. } | Kind::MultipleOrZero { of, .. } => {
+                (exact / of as f64).round() * of as f64
+            }
             Kind::Nanoseconds { .. } => three_digits(exact),
             Kind::Count { .. } | Kind::Thousandths { .. } | Kind::Choice(_) | Kind::Flag | Kind::Text => {
                 exact

@@ -130,6 +130,7 @@ pub(crate) fn bad_value(param: &Param) -> Option<&'static str> {
         Kind::Count { .. }
         | Kind::PowerOfTwo { .. }
         | Kind::Multiple { .. }
+        | Kind::MultipleOrZero { .. }
         | Kind::Thousandths { .. }
         | Kind::Nanoseconds { .. }
         | Kind::Bytes { .. }

@@ -45,13 +45,15 @@ fn value(param: &Param, r: &mut Random) -> String {
             near(param.default, min, max, 1.0, r).next_power_of_two().clamp(min, max).to_string()
         }
         Kind::Multiple { of, max } => near(param.default, of, max, 1.0, r).next_multiple_of(of).to_string(),
+        Kind::MultipleOrZero { of, max } => {
+            near(param.default, 0, max, 1.0, r).next_multiple_of(of).to_string()
+        }
         Kind::Nanoseconds { min_ps, max_ps } => {
             (near(param.default, min_ps, max_ps, 1000.0, r) as f64 / 1000.0).to_string()
         }
         Kind::Choice(words) => words[r.below(words.len() as u64) as usize].into(),
         Kind::Flag => ["true", "false"][r.below(2) as usize].into(),
-        Kind::Text => param.default.into(),
-        _ => param.default.into(),
+        Kind::Thousandths { .. } | Kind::Text => param.default.into(),
     }
 }
 

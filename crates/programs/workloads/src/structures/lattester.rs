@@ -6,7 +6,7 @@
 
 use crate::context::Context;
 use crate::sync;
-use crate::workload::{Asked, Count, Multiple, N, Nanoseconds, Workload, params};
+use crate::workload::{Asked, Count, Multiple, MultipleOrZero, N, Nanoseconds, Workload, params};
 use params::{Plain, Words};
 use protocol::{DRAM_BASE, FenceKind, LINE_BYTES, Order, PAGE_BYTES, PM_BASE, line_of};
 use units::{Dur, Random, Time};
@@ -14,7 +14,7 @@ use units::{Dur, Random, Time};
 /// Up to 64 MiB.
 const SIZE: params::Kind = Multiple { of: 64, max: 1 << 26 };
 /// The same, or nothing.
-const SIZE_OR_NONE: params::Kind = Count { min: 0, max: 1 << 26 };
+const SIZE_OR_NONE: params::Kind = MultipleOrZero { of: 64, max: 1 << 26 };
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "lattester",
@@ -29,7 +29,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         "reads_per_store" Count { min: 0, max: 1000 }, "1", "open 1: what is asked of the program", "with mix: accesses loaded before each that is stored past the caches";
         "pattern" Pattern::KIND, "stride", "open stride: what is asked of the program", "where the next access is; halves: a stride apart, but the first half of each access of the footprint alone, and then the second half of each";
         "access_size" SIZE, "256", "open 256: what is asked of the program", "bytes of an access, whole lines";
-        "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next";
+        "stride" SIZE_OR_NONE, "256", "open 256: what is asked of the program", "bytes from the beginning of an access to that of the next, whole lines; 0: each in one place";
         "footprint" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes at the beginning of a thread's pages that it accesses again and again; 0: all of them";
         "region" Region::KIND, "own", "open own: what is asked of the program", "which pages a thread has: own, 2 GiB, one thread behind the other; shared, 16 GiB of all; as if six DIMMs took turns by 4 KiB, dimm: those of one, controller: of every other, channels: of two, three apart";
         "clwb_size" SIZE_OR_NONE, "0", "open 0: what is asked of the program", "bytes stored before their lines are flushed, at the latest at the end of the access; 0: each line at once with store+clwb, none with others";
