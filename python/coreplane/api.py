@@ -383,7 +383,7 @@ def protocols() -> pl.DataFrame:
 def parameters(of: AMachine | Workload | str | None = None) -> pl.DataFrame:
     """The parameters of a machine or workload: key, value, unit, default, accepts, source, source_kind, meaning.
 
-    Without one, every parameter, and the machines that each acts on.
+    Without one, every definition of a parameter, with the machines that it acts on, or the workloads and recordings that have it.
     """
     if of is None:
         return _list("parameters")
@@ -404,7 +404,7 @@ _LISTS = {
     "machines": ["name", "about"],
     "workloads": ["name", "meaning", "source", "fidelity"],
     "statistics": ["name", "unit", "meaning"],
-    "parameters": ["key", "unit", "default", "accepts", "source", "meaning", "machines"],
+    "parameters": ["key", "unit", "default", "accepts", "source", "meaning", "machines", "workloads"],
     "claims": ["id", "where", "says", "use"],
     "protocols": ["name", "meaning", "bounds", "mutants"],
 }

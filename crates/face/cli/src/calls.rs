@@ -12,6 +12,7 @@ use crate::machine_files::machine_of;
 pub use crate::progress::line as progress_line;
 use crate::record_route::Asked;
 use crate::show::Named;
+use crate::show_keys;
 use crate::spread::Spreads;
 use crate::{
     Failure, accounts, bands, compare, compared_machines, crash, curve, diff, explore, holdup, litmus,
@@ -561,7 +562,7 @@ pub fn list(what: &str) -> Result<Value, Failure> {
 pub fn named(name: &str) -> Result<(&'static str, Value), Failure> {
     Ok(match show::find_named(name)? {
         Named::Statistic(info) => ("statistics", json!([show::statistic(info)])),
-        Named::Keys(found) => ("parameters", show::key_list(&found)),
+        Named::Keys(found) => ("parameters", show_keys::list(&found)),
         Named::Workload(workload, _) => ("settings", show::parameter_list(show::workload_rows(&workload))),
         Named::Machine(machine) => ("settings", show::keys_of_machine(&machine)),
     })

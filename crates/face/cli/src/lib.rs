@@ -83,6 +83,7 @@ mod results;
 mod run;
 mod shared_command;
 mod show;
+mod show_keys;
 mod spread;
 mod sweep;
 mod sweep_column;

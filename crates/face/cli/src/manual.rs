@@ -38,7 +38,7 @@ type Named = [(&'static str, Vec<&'static str>)];
 
 /// What is offered where.
 fn named() -> [(&'static str, Vec<&'static str>); 8] {
-    let keys: Vec<&'static str> = show::all_keys().into_iter().map(|param| param.key).collect();
+    let keys: Vec<&'static str> = crate::show_keys::names();
     let machines: Vec<&'static str> = PRESETS.iter().map(|p| p.name).collect();
     let workloads = show::plain_workloads();
     let mutants: BTreeSet<&str> =

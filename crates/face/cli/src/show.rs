@@ -6,6 +6,7 @@ use crate::explore;
 use crate::lines::{self, say};
 use crate::markdown;
 use crate::output::{self, Table};
+use crate::show_keys::{self, Definition};
 use machine::params::MACHINE;
 use machine::{Description, Fidelity, MemoryRow, PRESETS, STATISTICS, StatisticInfo, WorkloadDescription};
 use protocol::Param;
@@ -63,7 +64,7 @@ impl Topic {
             Topic::Machines => machine_list(),
             Topic::Workloads => workload_list(),
             Topic::Stats => statistic_list(),
-            Topic::Parameters => key_list(&all_keys()),
+            Topic::Parameters => show_keys::list(&show_keys::all()),
             Topic::Protocols => explore::protocols(),
             Topic::Claims => claim_list()?,
             Topic::Deviations => DEVIATIONS.into(),
@@ -77,7 +78,7 @@ impl Topic {
             Topic::Machines => machines(),
             Topic::Workloads => workloads(),
             Topic::Stats => stats(),
-            Topic::Parameters => every_parameter(),
+            Topic::Parameters => show_keys::every_one(),
             Topic::Protocols => explore::list(false),
             Topic::Claims => claims()?,
             Topic::Deviations => print!("{}", markdown::readable(DEVIATIONS, lines::text_width())),
@@ -99,7 +100,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
     match Topic::called(what) {
         Some(topic) if !json => topic.print()?,
         // As of the parameters that a word means.
-        Some(Topic::Parameters) => described("parameters", &all_keys(), true),
+        Some(Topic::Parameters) => show_keys::described("parameters", &show_keys::all(), true),
         Some(topic) => output::print_json(&topic.json()?),
         None => named(what, json)?,
     }
@@ -142,7 +143,7 @@ pub(crate) fn overview_rows() -> Result<Vec<[String; 2]>, Failure> {
         }
         Topic::Workloads => format!("{} workloads: {}", workloads.len(), workloads.join(", ")),
         Topic::Stats => format!("{} statistics, with unit and meaning", STATISTICS.len()),
-        Topic::Parameters => format!("{} parameters of machines and workloads", all_keys().len()),
+        Topic::Parameters => format!("{} parameters of machines and workloads", show_keys::names().len()),
         Topic::Protocols => "what `coreplane explore` visits, with bounds".into(),
         Topic::Claims => format!("{claims} claims of papers, which `coreplane reproduce` checks"),
         Topic::Deviations => "why claims are missed, and where numbers in print contradict each other".into(),
@@ -178,79 +179,6 @@ fn system(key: &str) -> String {
     let prefix = key.split('.').next().unwrap_or(key);
     let about = groups().find(|(known, _)| *known == prefix).map(|(_, about)| about);
     about.map_or_else(|| prefix.to_string(), |about| format!("{prefix}: {about}"))
-}
-
-/// Every parameter of machines and workloads, once.
-pub(crate) fn all_keys() -> Vec<&'static Param> {
-    let mut all: Vec<&'static Param> = Vec::new();
-    for param in MACHINE.iter().chain(workloads::all_params()) {
-        if all.iter().all(|known| known.key != param.key) {
-            all.push(param);
-        }
-    }
-    all
-}
-
-/// All of them in a line each.
-fn every_parameter() {
-    let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
-    all_keys().iter().for_each(|p| table.row([p.key, p.default, p.kind.unit(), p.meaning]));
-    table.print();
-}
-
-/// Parameters that a word means: a whole key, a system, or the last word of keys.
-fn keys(word: &str) -> Vec<&'static Param> {
-    let all = [all_keys(), evaluate::counted::OPEN.to_vec()].concat();
-    let of = |fits: &dyn Fn(&str) -> bool| all.iter().copied().filter(|p| fits(p.key)).collect::<Vec<_>>();
-    let exact = of(&|key| key == word);
-    if !exact.is_empty() {
-        return exact;
-    }
-    let system = of(&|key| key.split('.').next() == Some(word));
-    if !system.is_empty() {
-        return system;
-    }
-    let word = word.replace('-', "_");
-    of(&|key| key.rsplit('.').next() == Some(&word) || key.ends_with(&format!(".{word}")))
-}
-
-/// Of each key, the machines that it acts on.
-fn machines_of(found: &[&'static Param]) -> Vec<Vec<&'static str>> {
-    let named = |name: &'static str| Some((name, Description::preset(name).ok()?));
-    let plain = PRESETS.iter().map(|p| p.name).filter(|name| !name.contains('@'));
-    let machines: Vec<(&'static str, Description)> = plain.filter_map(named).collect();
-    let acts = |p: &&Param| machines.iter().filter(|(_, m)| m.acts(p.key)).map(|(name, _)| *name).collect();
-    found.iter().map(acts).collect()
-}
-
-/// Parameters by themselves, as JSON.
-pub(crate) fn key_list(found: &[&'static Param]) -> Value {
-    let one = |(p, machines): (&&Param, Vec<&str>)| {
-        json!({"key": p.key, "unit": p.kind.unit(), "default": p.default, "accepts": machine::accepts(p),
-               "source": p.source, "meaning": p.meaning, "machines": machines})
-    };
-    found.iter().zip(machines_of(found)).map(one).collect()
-}
-
-/// Parameters by themselves: with what they accept, and the machines that they act on where there are few.
-fn described(name: &str, found: &[&'static Param], json: bool) {
-    if json {
-        return output::print_json(&json!({"name": name, "parameters": key_list(found)}));
-    }
-    let mut table = Table::new(["key", "default", "unit", "meaning"]).text_from(2);
-    for (p, machines) in found.iter().zip(machines_of(found)) {
-        let mut text = format!("{}\naccepts {}\nfrom {}", p.meaning, machine::accepts(p), p.source);
-        if p.key.starts_with("counting.") {
-            text += "\nacts on what reproduce counts without a machine, where --bands varies it; it cannot be set";
-        } else if machines.is_empty() && !p.key.starts_with("workload.") {
-            // It hangs on another key, which none of them sets so.
-            text += &format!("\n{}", machine::acts_on(p.key, &[]).trim_start_matches("it "));
-        } else if !p.key.starts_with("workload.") {
-            text += &format!("\nacts on {}", machines.join(", "));
-        }
-        table.row([p.key.into(), p.default.into(), p.kind.unit().to_string(), text]);
-    }
-    table.print();
 }
 
 fn about(text: &str) -> &str {
@@ -342,7 +270,7 @@ pub(crate) enum Named {
     /// With what it does.
     Workload(WorkloadDescription, &'static str),
     Machine(Description),
-    Keys(Vec<&'static Param>),
+    Keys(Vec<Definition>),
 }
 
 /// What `name` means: a statistic or the head of its column, a workload, a machine, or keys.
@@ -356,10 +284,23 @@ pub(crate) fn find_named(name: &str) -> Result<Named, Failure> {
     if let Some(meaning) = meaning.or_else(|| find_shared(name).map(|w| w.meaning)) {
         return Ok(Named::Workload(WorkloadDescription::named(name)?, meaning));
     }
+    if let Some(found) = recorded(name) {
+        return found;
+    }
     output::machine(name).map(Named::Machine).or_else(|e| {
-        let found = keys(name);
+        let found = show_keys::meant(name);
         if found.is_empty() { Err(Failure::BadInput(unknown(name, e.0))) } else { Ok(Named::Keys(found)) }
     })
+}
+
+/// What the name of a recording, or that of its kind, means.
+fn recorded(name: &str) -> Option<Result<Named, Failure>> {
+    let kind = show_keys::of_recordings(name);
+    if !kind.is_empty() {
+        return Some(Ok(Named::Keys(kind)));
+    }
+    output::recording(name)?;
+    Some(output::workload(name).map(|w| Named::Workload(w, "a recorded program")))
 }
 
 /// Why `name` means nothing, where `no_machine` says why it is no machine.
@@ -371,7 +312,7 @@ fn unknown(name: &str, no_machine: String) -> String {
     let workloads = plain_workloads().into_iter().chain(variants().map(|(name, _)| name));
     let known = PRESETS.iter().map(|p| p.name).chain(workloads);
     let known = known.chain(Topic::ALL.map(Topic::word)).chain(STATISTICS.iter().map(|s| s.name));
-    let known = known.chain(MACHINE.iter().map(|p| p.key));
+    let known = known.chain(show_keys::names());
     let near = protocol::params::nearest(name, known);
     if !near.is_empty() {
         return format!("nothing is called \"{name}\"; did you mean {}?", near.join(", "));
@@ -395,7 +336,7 @@ fn named(name: &str, json: bool) -> Result<(), Failure> {
             let text = PRESETS.iter().find(|p| p.name == name).map_or("", |p| about(p.text));
             machine_parameters(&machine, text, json);
         }
-        Named::Keys(found) => described(name, &found, json),
+        Named::Keys(found) => show_keys::described(name, &found, json),
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::crash::forgets_all;
 use crate::error::{ConfigError, suggestion};
+use crate::keyed;
 use crate::memory_list::{MemoryDescription, kind_called, own_name, own_setting};
 use crate::params::{MACHINE, read, renamed};
 use crate::presets::PRESETS;
@@ -520,12 +521,22 @@ impl WorkloadDescription {
     /// When the key is unknown to this workload or the value not accepted.
     pub fn presume(&mut self, key: &str, value: &str) -> Result<&'static str, ConfigError> {
         let param = find(self.params, key).ok_or_else(|| {
-            let e = unknown_key(key, self.params.iter().map(|p| p.key));
-            ConfigError::new(format!("{key}: workload {}: {e}", self.name))
+            ConfigError::new(format!("{key}: workload {}: {}", self.name, self.has_no(key)))
         })?;
         let setting = param.kind.read(value).map_err(|e| ConfigError::new(format!("{key}: {e}")))?;
         self.settings.set(param.key, setting);
         Ok(param.key)
+    }
+
+    /// That it has no such key: what it has, and who has the key, unless another is meant.
+    fn has_no(&self, key: &str) -> String {
+        let unknown = format!("unknown key \"{key}\"");
+        let said = unknown_key(key, self.params.iter().map(|p| p.key)).0;
+        if said == unknown || keyed::is_known(key) {
+            unknown + &keyed::instead(key, self.params)
+        } else {
+            said
+        }
     }
 
     /// The parameters that act, with their values.

@@ -16,6 +16,7 @@ mod fidelity;
 mod fitted;
 mod image;
 mod interest;
+mod keyed;
 mod measured;
 mod memories;
 mod memory_list;
@@ -52,6 +53,7 @@ pub use crash::{
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
+pub use keyed::workload_tables;
 pub use measured::{Times, keep_measured};
 pub use memories::MemoryRow;
 pub use memory_list::MemoryDescription;

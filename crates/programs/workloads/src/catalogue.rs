@@ -56,10 +56,15 @@ pub fn find(name: &str) -> Option<&'static Workload> {
     WORKLOADS.iter().find(|w| w.name == name)
 }
 
-/// The parameters of every workload, of lines, pages and hosts; what several have stands there as often.
+/// Every workload's name and parameters: of lines, of pages, of hosts.
+pub fn tables() -> impl Iterator<Item = (&'static str, &'static [Param])> {
+    let lines = WORKLOADS.iter().map(|w| (w.name, w.params));
+    let pages = PAGE_WORKLOADS.iter().map(|w| (w.name, w.params));
+    let hosts = SHARED_WORKLOADS.iter().map(|w| (w.name, w.params));
+    lines.chain(pages).chain(hosts)
+}
+
+/// The parameters of every workload; what several have stands there as often.
 pub fn all_params() -> impl Iterator<Item = &'static Param> {
-    let lines = WORKLOADS.iter().map(|w| w.params);
-    let pages = PAGE_WORKLOADS.iter().map(|w| w.params);
-    let hosts = SHARED_WORKLOADS.iter().map(|w| w.params);
-    lines.chain(pages).chain(hosts).flatten()
+    tables().flat_map(|(_, params)| params)
 }

@@ -22,7 +22,7 @@ mod workload;
 pub use self::shared::{
     Broken, Host, Left, Membership, SHARED_WORKLOADS, SharedWorkload, find_shared, programs,
 };
-pub use catalogue::{WORKLOADS, all_params, find};
+pub use catalogue::{WORKLOADS, all_params, find, tables};
 pub use context::{Arena, ArenaFull, Context, Layout, PmCache, within_arenas};
 pub use page_programs::{PAGE_WORKLOADS, PageContext, PageWorkload, Phase, Visits, find_pages};
 pub use pages::{PageStream, Query};
