@@ -12,7 +12,7 @@ use crate::results;
 use crate::spread::Shown;
 use evaluate::bands::Wanted;
 use evaluate::bands::study::Keep;
-use evaluate::{Band, Claims, Evaluation, Finding, PAPERS, Paper, Scored, Spans};
+use evaluate::{Band, Claims, Evaluation, Finding, PAPERS, Paper, Scored, Spans, Verdict};
 use std::path::PathBuf;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
@@ -33,7 +33,18 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             scoreboard(&evaluations);
         }
     }
-    Ok(())
+    all_decided(&evaluations)
+}
+
+/// A claim that is missed is a result; one without a verdict is none.
+fn all_decided(evaluations: &[Evaluation]) -> Result<(), Failure> {
+    let all = evaluations.iter().flat_map(|e| &e.claims);
+    let open: Vec<&str> =
+        all.filter(|c| c.verdict() == Verdict::Error).map(|c| c.claim.id.as_str()).collect();
+    match open.as_slice() {
+        [] => Ok(()),
+        open => Err(Failure::DoesNotHold(format!("without a verdict: {}", open.join(", ")))),
+    }
 }
 
 fn claims(args: &ReproduceArgs, papers: &[Paper]) -> Result<Claims, Failure> {
@@ -46,6 +57,9 @@ fn claims(args: &ReproduceArgs, papers: &[Paper]) -> Result<Claims, Failure> {
             papers.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
             instead(&claims)
         )));
+    }
+    for paper in papers {
+        paper.measures(&claims, args.seed).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
     }
     Ok(claims)
 }

@@ -97,6 +97,30 @@ impl Paper {
         loads(seed)
     }
 
+    /// Whether each of its claims has the name of a measurement.
+    ///
+    /// # Errors
+    /// The first that has not, with the nearest names.
+    pub fn measures(&self, claims: &Claims, seed: u64) -> Result<(), ConfigError> {
+        let built_in = Claims::built_in().map_err(ConfigError)?;
+        let own = || built_in.of(self.name).map(|c| c.id.as_str());
+        let new: Vec<&Claim> = claims.of(self.name).filter(|claim| own().all(|id| id != claim.id)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        // Nothing is run: a claim is asked what it reads.
+        let runs = (self.declare)(Effort::Whole)?;
+        let is_unknown = |claim: &&Claim| (self.finding)(&runs, claim, seed).is_unknown(&claim.id);
+        let Some(claim) = new.into_iter().find(is_unknown) else { return Ok(()) };
+        let near = protocol::params::nearest(&claim.id, own());
+        let near = if near.is_empty() {
+            "coreplane show claims lists the names".to_string()
+        } else {
+            format!("did you mean {}?", near.join(", "))
+        };
+        Err(ConfigError(format!("claim {}: no measurement of {} is called so; {near}", claim.id, self.name)))
+    }
+
     /// Does everything; `begin` gets the number of runs, `step` is called after each. What is `kept` of an earlier call by the
     /// same program, which its name says, is not run again.
     ///

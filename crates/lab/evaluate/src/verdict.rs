@@ -22,6 +22,11 @@ impl Finding {
         Finding::Open(format!("{id}: no measurement stands beside a claim of this name"))
     }
 
+    /// Whether it is that nothing here measures the claim.
+    pub(crate) fn is_unknown(&self, id: &str) -> bool {
+        matches!((self, Finding::unknown(id)), (Finding::Open(own), Finding::Open(unknown)) if *own == unknown)
+    }
+
     /// Of a claim that is decided beside other runs, where there are none.
     pub(crate) fn not_run() -> Finding {
         Finding::Open("nothing was run".into())
