@@ -409,3 +409,16 @@ def test_sizes_of_lattester_are_bytes_of_whole_lines_or_none(cli: Cli, key: str)
     assert 'give a multiple of 64 bytes up to 64 MiB (65536, "64 KiB"), or 0' in said
     (row,) = cli.json("show", f"workload.{key}")["parameters"]
     assert (row["unit"], row["workloads"]) == ("B", ["lattester"])
+
+
+
+def test_what_counts_stores_says_which(cli: Cli) -> None:
+    rows = {row["name"]: row["meaning"] for row in cli.json("show", "stats")}
+    assert "locked operations" in rows["cpu.pm_stores"] and "locked operations" in rows["cpu.stores"]
+
+
+def test_references_with_the_set_up_are_told_as_such(cli: Cli) -> None:
+    done = cli("run", "intel", "cceh", "--set", "workload.operations=50")
+    assert " references with the set-up in " in done
+    run = cli.json("run", "intel", "cceh", "--set", "workload.operations=50")
+    assert run["references"] > run["stats"]["cpu.references"]

@@ -188,9 +188,12 @@ fn print(report: &Report, band: Option<((f64, f64), String)>, host_seconds: f64)
         say!("{} to {} over {varied}", quantity::time(low), quantity::time(high));
     }
     let rate = report.references as f64 / host_seconds / 1e6;
+    // Of several recordings both are means, one of them a whole number.
+    let set_up = report.get("cpu.references").is_some_and(|own| report.references as f64 - own >= 1.0);
     say!(
-        "{} references in {host_seconds:.2} host seconds ({rate:.1} million a second)",
-        quantity::plain(report.references as f64)
+        "{} references{} in {host_seconds:.2} host seconds ({rate:.1} million a second)",
+        quantity::plain(report.references as f64),
+        if set_up { " with the set-up" } else { "" }
     );
     if let Some((records, of)) = report.replayed.filter(|(records, of)| records < of) {
         let (records, of) = (quantity::count(records), quantity::count(of));

@@ -22,9 +22,9 @@ pub(super) struct Stats {
     /// loads served by the store buffer
     #[stat(name = "store_buffer.forwarded")]
     pub(super) forwarded: u64,
-    /// stores that became visible
+    /// stores that became visible, those past the caches among them; locked operations are counted by themselves
     pub(super) stores: u64,
-    /// stores to persistent memory that became visible
+    /// stores and locked operations that wrote to persistent memory through the caches; stores past the caches are not among them
     pub(super) pm_stores: u64,
     /// locked read-modify-writes
     #[stat(explains = "time.locks")]
