@@ -422,3 +422,10 @@ def test_references_with_the_set_up_are_told_as_such(cli: Cli) -> None:
     assert " references with the set-up in " in done
     run = cli.json("run", "intel", "cceh", "--set", "workload.operations=50")
     assert run["references"] > run["stats"]["cpu.references"]
+
+
+
+def test_numbers_of_composed_machines_are_numbers(cli: Cli) -> None:
+    said = cli.json("run", "compose-bbb-two-media", "queue", "--set", "workload.operations=20")["configuration"]
+    shares = {key: value for key, value in said.items() if key.startswith("memory.0.") or key.startswith("memory.1.")}
+    assert shares["memory.0.share"] > 0 and isinstance(shares["memory.0.kind"], str) and not [v for v in shares.values() if isinstance(v, str) and v.replace(".", "").isdigit()]

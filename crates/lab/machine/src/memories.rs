@@ -72,6 +72,19 @@ fn numbered(key: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
+impl MemoryRow {
+    /// Its value for JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let kind = self.kind.unwrap_or(if self.unit == "-" {
+            Kind::Text
+        } else {
+            Kind::Count { min: 0, max: u64::MAX }
+        });
+        kind.read(&self.value)
+            .map_or_else(|_| self.value.clone().into(), |value| crate::describe::json(&value, &self.value))
+    }
+}
+
 impl Description {
     /// Sets keys, as [`Description::set`] does one. What is said of the machine is said of each memory of a list, so that a key of one
     /// memory (`memory.1.pm.read_ns`) comes after all of those: nothing hangs on the order in which they are given.

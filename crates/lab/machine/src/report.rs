@@ -134,7 +134,7 @@ impl Report {
                 let value = self.description.settings.get(p.key)?;
                 Some((p.key.to_string(), crate::describe::json(value, &shown)))
             })
-            .chain(self.description.memory_rows().into_iter().map(|row| (row.key, row.value.into())))
+            .chain(self.description.memory_rows().into_iter().map(|row| (row.key.clone(), row.json())))
             .chain(
                 workload
                     .acting()
