@@ -429,3 +429,11 @@ def test_numbers_of_composed_machines_are_numbers(cli: Cli) -> None:
     said = cli.json("run", "compose-bbb-two-media", "queue", "--set", "workload.operations=20")["configuration"]
     shares = {key: value for key, value in said.items() if key.startswith("memory.0.") or key.startswith("memory.1.")}
     assert shares["memory.0.share"] > 0 and isinstance(shares["memory.0.kind"], str) and not [v for v in shares.values() if isinstance(v, str) and v.replace(".", "").isdigit()]
+
+
+
+def test_spaces_round_commas_are_no_names(cli: Cli) -> None:
+    few = ("--set", "workload.operations=50")
+    rows = cli.json("compare", "queue", "--on", "intel, eadr", *few)
+    assert [row["machine"] for row in rows["machines"]] == ["intel", "eadr"]
+    assert "a name is empty" in cli.refuses("compare", "queue", "--on", "intel, ", *few)

@@ -1,6 +1,8 @@
 //! Every command and its arguments.
 
 use crate::bounds::Bounds;
+use crate::trimmed::Trimmed;
+use clap::builder::StringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -102,6 +104,7 @@ pub(crate) struct TrackArgs {
     #[arg(
         value_name = "PID",
         value_delimiter = ',',
+        value_parser = Trimmed(StringValueParser::new()),
         required_unless_present_any = ["command", "cgroup"],
         conflicts_with_all = ["command", "cgroup"]
     )]
@@ -262,7 +265,7 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) mutant: Option<String>,
     /// Take the steps of a trace again instead: the `choices` of a violation's JSON, separated by commas
-    #[arg(long, value_name = "CHOICES", value_delimiter = ',')]
+    #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = Trimmed(clap::value_parser!(u16)))]
     pub(crate) replay: Option<Vec<u16>>,
     /// A folder for the result: explore.json, report.html, PNG and SVG of the way to a violation
     #[arg(long, short)]
@@ -491,7 +494,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", requires = "bands")]
     pub(crate) runs: Option<usize>,
     /// Machines, by name or file, separated by commas; family: all that differ in their ordering alone, intel first
-    #[arg(long, value_delimiter = ',', required = true)]
+    #[arg(long, value_delimiter = ',', value_parser = Trimmed(StringValueParser::new()), required = true)]
     pub(crate) on: Vec<String>,
     /// What speedups are against; the first machine unless said
     #[arg(long)]
@@ -513,7 +516,7 @@ pub(crate) struct CurveArgs {
     /// A machine's name or a TOML file
     pub(crate) machine: String,
     /// Shares of reads in per cent, 50 to 100, a curve each
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_values_t = evaluate::curve::READS)]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = Trimmed(clap::value_parser!(u64)), default_values_t = evaluate::curve::READS)]
     pub(crate) reads: Vec<u64>,
     #[command(flatten)]
     pub(crate) settings: Settings,

@@ -93,6 +93,7 @@ mod table;
 mod trace_command;
 mod trace_info;
 mod track_command;
+mod trimmed;
 mod whole;
 
 use args::{Cli, Command};
