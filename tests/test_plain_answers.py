@@ -437,3 +437,11 @@ def test_spaces_round_commas_are_no_names(cli: Cli) -> None:
     rows = cli.json("compare", "queue", "--on", "intel, eadr", *few)
     assert [row["machine"] for row in rows["machines"]] == ["intel", "eadr"]
     assert "a name is empty" in cli.refuses("compare", "queue", "--on", "intel, ", *few)
+
+
+
+def test_what_a_file_is_about_is_a_text(cli: Cli) -> None:
+    (cli.folder / "m.toml").write_text('extends = "intel"\nabout = 5\n')
+    assert "m.toml:2: about: give a text in quotes" in cli.refuses("run", "m.toml", "queue")
+    (cli.folder / "c.toml").write_text('machines = "intel"\nworkloads = "queue"\nabout = ["x"]\n')
+    assert "c.toml:3: about: give a text in quotes" in cli.refuses("sweep", "c.toml")

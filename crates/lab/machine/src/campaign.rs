@@ -80,6 +80,9 @@ impl Campaign {
             let text = format!("unknown key \"{}\"{near} (accepted are {})", name.get_ref(), KEYS.join(", "));
             return Err(reader.error(name.span().start, &text));
         }
+        if let Some(about) = table.get("about") {
+            reader.string(about, "about")?;
+        }
         let seeds = match table.get("seeds") {
             Some(value) => reader.seeds(value)?,
             None => vec![1],
@@ -317,6 +320,7 @@ mod tests {
             ("workloads = ['cceh']", "c.toml: machines is missing: give a list of names"),
             ("machines = []\nworkloads = 'a'", "c.toml:1: machines: the list is empty"),
             ("machines = [1]\nworkloads = 'a'", "c.toml:1: machines: give a text in quotes"),
+            ("machines = 'a'\nabout = 5", "c.toml:2: about: give a text in quotes"),
             ("machine = 'a'", "c.toml:1: unknown key \"machine\"; did you mean machines?"),
             (
                 "machines = 'a'\nworkloads = 'b'\nseeds = [-1]",

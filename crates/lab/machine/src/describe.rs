@@ -601,7 +601,10 @@ impl Reader<'_> {
         let sources = root.get("sources");
         for (name, value) in root {
             match &**name.get_ref() {
-                "extends" | "sources" | "about" => {}
+                "extends" | "sources" => {}
+                "about" => {
+                    self.string(value, "about")?;
+                }
                 "memory" if matches!(value.get_ref(), DeValue::Array(_)) => {
                     machine.memories = self.memories(value)?;
                 }
