@@ -445,3 +445,10 @@ def test_what_a_file_is_about_is_a_text(cli: Cli) -> None:
     assert "m.toml:2: about: give a text in quotes" in cli.refuses("run", "m.toml", "queue")
     (cli.folder / "c.toml").write_text('machines = "intel"\nworkloads = "queue"\nabout = ["x"]\n')
     assert "c.toml:3: about: give a text in quotes" in cli.refuses("sweep", "c.toml")
+
+
+
+def test_a_foreign_trace_is_told_how_it_is_read(cli: Cli) -> None:
+    (cli.folder / "lk.txt").write_text(" L 04222c80,8\n S 04222c88,8\n")
+    said = cli.refuses("trace", "convert", "lk.txt", "x.cpt")
+    assert "--from FORMAT, one of lackey, champsim, " in said and "pmemcheck" in said

@@ -6,6 +6,7 @@
 use crate::about::About;
 use crate::error::TraceError;
 use crate::file::{BlockCursor, BlockWriter, Blocks, MAGIC, SUMMARY, Texts, texts_alone};
+use crate::import::Format;
 use crate::normal::{crosses, cut};
 use crate::parquet_file::{ParquetWriter, is_parquet};
 use crate::parquet_rows::{RowCursor, Rows, quietly};
@@ -66,7 +67,10 @@ impl Recording {
             quietly(|| Recording::of_rows(Rows::open(source)?))
                 .unwrap_or_else(|| Err(TraceError::foreign("its Parquet metadata contradict themselves")))
         } else {
-            let text = "neither a block file (COREPLNT) nor Parquet (PAR1); other tools' traces go through coreplane trace convert";
+            let known = Format::ALL.map(|(name, _)| name).join(", ");
+            let text = format!(
+                "neither a block file (COREPLNT) nor Parquet (PAR1); another tool's trace goes through coreplane trace convert --from FORMAT, one of {known}"
+            );
             Err(TraceError::foreign(text))
         }
     }
