@@ -452,3 +452,14 @@ def test_a_foreign_trace_is_told_how_it_is_read(cli: Cli) -> None:
     (cli.folder / "lk.txt").write_text(" L 04222c80,8\n S 04222c88,8\n")
     said = cli.refuses("trace", "convert", "lk.txt", "x.cpt")
     assert "--from FORMAT, one of lackey, champsim, " in said and "pmemcheck" in said
+
+
+
+def test_a_litmus_test_comes_by_standard_input(cli: Cli) -> None:
+    test = "X86 two-stores\n{ x=0; y=0; }\n P0          ;\n MOV [x],$1  ;\nexists (x=0 /\\ y=0)\n"
+    (cli.folder / "sb.litmus").write_text(test)
+    args = ("--model", "px86", "--format", "json")
+    by_name, piped = cli.run("litmus", "sb.litmus", *args), cli.run("litmus", "-", *args, input=test)
+    assert by_name.returncode == piped.returncode == 0, piped.stderr
+    assert [row | {"file": ""} for row in json.loads(by_name.stdout)] == [row | {"file": ""} for row in json.loads(piped.stdout)]
+    assert json.loads(piped.stdout)[0]["file"] == "-"

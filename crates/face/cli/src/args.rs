@@ -227,7 +227,7 @@ pub(crate) struct CrashArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LitmusArgs {
-    /// herd7-style litmus files, or Markdown with litmus blocks; the project's own specifications unless given
+    /// herd7-style litmus files, or Markdown with litmus blocks, or `-` for standard input; the project's own specifications unless given
     pub(crate) files: Vec<PathBuf>,
     /// px86, px86-line, armv8, release, one-sided, strict or shared; every model of the test's instruction set unless given
     #[arg(long, value_name = "NAME")]

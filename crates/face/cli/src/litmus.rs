@@ -9,7 +9,8 @@ use check::litmus::{
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn litmus(args: &LitmusArgs) -> Result<(), Failure> {
     let tests = tests(&texts(&args.files)?)?;
@@ -74,7 +75,7 @@ pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure>
     let mut texts: Vec<(String, String)> = Vec::new();
     for path in files {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|e| {
+        let bytes = read(path).map_err(|e| {
             let is_machine = machine::Description::preset(&name).is_ok();
             let instead = if is_machine {
                 "; litmus tests are files, asked of persistency models (--model): of a machine's protocol, explore tries every order"
@@ -91,6 +92,16 @@ pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure>
         texts.extend(SPECS.iter().map(|(name, text)| (name.to_string(), text.to_string())));
     }
     Ok(texts)
+}
+
+/// A file's bytes, or those of standard input.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    if path != Path::new("-") {
+        return std::fs::read(path);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The tests in texts, each with its text's name.
