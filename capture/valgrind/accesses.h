@@ -7,7 +7,7 @@ static int keeps_files;
 /* Whether that was asked for. */
 static int filtered;
 
-/* What no access may pass over: another thread ran, so that the next record is to have a place in the order of all; not all
+/* What no access may pass over: another thread ran, so that the next record is to come after it in the order of all; not all
  * of memory is recorded. */
 enum { IN_TURN = 1, FILTER = 2 };
 static uint64_t special;
@@ -21,15 +21,38 @@ static inline int is_kept(uint64_t address) {
 static inline enum kind kind_of(uint64_t what) { return what >> 32 & 31; }
 static inline unsigned log2size_of(uint64_t what) { return what >> 37 & 3; }
 
+/* Turns are Valgrind's, and no synchronisation of the program: where one ends or begins is told apart from what the program does, as
+ * an order of the recording. All of them are kept at one place, which is no memory. */
+#define ALL_TURNS (1ull << 61)
+/* Whether a turn has ended. Before that there is nothing to come after. */
+static int turned;
+
+static void tell_turn(struct buffer *b, uint32_t location, uint64_t ends) { emit_after(b, 0, TURN, 0, ALL_TURNS, location, ends, next_stamp()); }
+
+/* The thread that runs gives way. One of which nothing was recorded meanwhile has nothing to be waited for. */
+static void end_turn(void) {
+    if (!self || threads < 2 || special & IN_TURN) return;
+    turned = 1;
+    tell_turn(self, 0, 1);
+}
+
+/* What the thread does comes after other threads' turns. */
+static void come_after(struct buffer *b, uint32_t location) {
+    if (!turned || !(special & IN_TURN)) return;
+    special &= ~(uint64_t)IN_TURN;
+    tell_turn(b, location, 0);
+}
+
 /* Takes a place in the order, before records that cannot have one. */
 static void take_turn(struct buffer *b, uint64_t address, uint32_t location) {
+    come_after(b, location);
     if (!(special & IN_TURN)) return;
     special &= ~(uint64_t)IN_TURN;
     emit_after(b, 0, LOAD_ACQUIRE, 0, address, location, 0, next_stamp());
 }
 
-/* A record that is the first since another thread ran: every load of this architecture acquires, and every store releases. */
-static void emit_in_turn(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t work) {
+/* The first record of all: every load of this architecture acquires, and every store releases. */
+static void emit_first(struct buffer *b, uint64_t what, uint64_t address, uint64_t value, uint32_t work) {
     enum kind kind = kind_of(what), stronger = kind == LOAD ? LOAD_ACQUIRE : kind == STORE ? STORE_RELEASE : kind;
     if (stronger == kind && !has_stamp(kind)) take_turn(b, address, (uint32_t)what);
     special &= ~(uint64_t)IN_TURN;
@@ -47,8 +70,12 @@ static inline __attribute__((always_inline)) uint64_t work_of(uint64_t what) {
 static __attribute__((noinline)) void access_slowly(uint64_t what, uint64_t address, uint64_t value) {
     uint64_t work = work_of(what);
     what = WHAT(what);
-    if (!is_kept(address)) own_work = work;
-    else if (special & IN_TURN) emit_in_turn(self, what, address, value, (uint32_t)work);
+    if (!is_kept(address)) {
+        own_work = work;
+        return;
+    }
+    come_after(self, (uint32_t)what);
+    if (special & IN_TURN) emit_first(self, what, address, value, (uint32_t)work);
     else emit_what(self, what, address, value, 0, work);
 }
 
@@ -118,6 +145,7 @@ static void on_system_store(uint64_t what, uint64_t address, uint64_t size) {
 /* A locked operation, after it: what it left. Recorded wherever it is, since it orders. */
 static void on_locked(uint64_t what, uint64_t address) {
     uint64_t value, work = work_of(what);
+    come_after(self, (uint32_t)what);
     special &= ~(uint64_t)IN_TURN;
     peek(address, 1u << log2size_of(what), &value);
     emit_after(self, (uint32_t)work, kind_of(what), log2size_of(what), address, (uint32_t)what, value, next_stamp());
@@ -135,5 +163,6 @@ static void on_flush(uint64_t what, uint64_t address) {
 
 static void on_fence(uint64_t what) {
     uint64_t work = work_of(what);
+    come_after(self, (uint32_t)what);
     emit_after(self, (uint32_t)work, kind_of(what), 0, 0, (uint32_t)what, 0, 0);
 }

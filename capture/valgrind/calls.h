@@ -99,11 +99,19 @@ static int is_of_files(UInt number, const UWord *a) {
     }
 }
 
+static int is_sync(UInt number) {
+    switch (number) {
+    case __NR_fsync: case __NR_fdatasync: case __NR_msync: case __NR_sync: case __NR_syncfs: return 1;
+    default: return 0;
+    }
+}
+
 static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     struct buffer *b = enter(tid);
     struct system_call *c = call_of(tid);
     Addr caller = calling(tid);
     c->location = caller ? location_of(caller, 0) : 0;
+    come_after(b, c->location);
     c->known = c->folder = 0;
     c->file = NULL;
     switch (number) {
@@ -311,8 +319,11 @@ static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes r
     if (number == __NR_process_vm_writev && !sr_isError(result)) wrote_own_memory(tid, a, sr_Res(result));
     if (!sr_isError(result)) after_attributes_call(number, a);
     if (!is_of_files(number, a)) return;
+    /* What is made durable is what was there when the call began; everything else happens now. */
+    if (!is_sync(number)) come_after(enter(tid), call_of(tid)->location);
     if (number == __NR_ioctl) after_ioctl(&call_of(tid)->by_ioctl, sr_isError(result), call_of(tid)->location);
     else if (number == __NR_fallocate) after_allocate(&call_of(tid)->allocation, sr_isError(result), call_of(tid)->location);
     else if (number == __NR_madvise) after_removal(enter(tid), &call_of(tid)->removal, sr_isError(result), call_of(tid)->location);
     else if (!sr_isError(result) || (number == __NR_msync && has_synced((int)sr_Err(result)))) after_file_call(tid, number, a, (long)sr_Res(result));
+    come_after(enter(tid), call_of(tid)->location);
 }

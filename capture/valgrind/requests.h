@@ -9,6 +9,7 @@ static Bool on_request(ThreadId tid, UWord *words, UWord *result) {
     if (!recording) return True;
     struct buffer *b = enter(tid);
     uint32_t location = caller_of(tid);
+    come_after(b, location);
     switch (words[0]) {
     case ASK_PERSISTENT:
         add_mapping(b, &declared_memory, words[1], words[2], 0, location);

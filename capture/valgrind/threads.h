@@ -22,6 +22,7 @@ static struct ended {
 /* What is recorded from here on is of this thread. */
 static struct buffer *enter(ThreadId tid) {
     if (running == tid) return self;
+    end_turn();
     of_tid[running].work = own_work;
     own_work = of_tid[tid].work;
     self = of_tid[tid].b;
@@ -63,6 +64,7 @@ static void thread_created(ThreadId parent, ThreadId tid) {
 static void thread_ended(ThreadId tid) {
     struct thread *t = &of_tid[tid];
     struct buffer *b = enter(tid);
+    end_turn();
     emit(b, END, 0, 0, 0, 0, next_stamp());
     write_out(b);
     struct ended *e = VG_(malloc)("coreplane", sizeof *e);

@@ -65,7 +65,8 @@ pub enum Kind {
     /// A fence that orders what persists before it and after it, and waits for nothing: the program said so.
     Order = 26,
     /// The thread's next record has this place in the order of all hosts, each a process of its own; `value` is what it
-    /// found where it is a load.
+    /// found where it is a load. In one process, the place of what is around it among the turns at `address`: after all of
+    /// those with a `value` that came before.
     Turn = 27,
     /// The region of interest, which is what a run counts, has the bound of this number here (`value`, from 1 on): it begins with the odd
     /// ones. Where they are not numbered it begins with 1 and ends with 0.
