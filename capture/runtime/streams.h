@@ -37,12 +37,15 @@ struct stream {
 
 static size_t held_back(const FILE *f) { return f->_IO_write_ptr > f->_IO_write_base ? (size_t)(f->_IO_write_ptr - f->_IO_write_base) : 0; }
 
+/* What the stream has opened for writing. Where it has opened nothing yet, it may write past its buffer what would find room there. */
+static size_t room_of(const FILE *f) { return f->_IO_write_end > f->_IO_write_ptr ? (size_t)(f->_IO_write_end - f->_IO_write_ptr) : 0; }
+
 /* Before a call that adds n bytes (0 for one that writes all out): whether it may write to a recorded file. */
 static int before_stream(struct stream *s, FILE *f, size_t n, uint32_t location) {
     enum { LINES = 0x200, UNBUFFERED = 2 };
     size_t held = held_back(f);
     if (!n && !held) return 0;
-    if (n && !(f->_flags & (LINES | UNBUFFERED)) && f->_IO_write_ptr && (size_t)(f->_IO_buf_end - f->_IO_write_ptr) > n) return 0;
+    if (n && !(f->_flags & (LINES | UNBUFFERED)) && room_of(f) > n) return 0;
     if (f->_fileno < 0 || !before_change(&s->c, f->_fileno, location)) return 0;
     keep_stream(f, NULL, f);
     s->v[0] = (struct iovec){held ? raw_memory(held) : NULL, held};

@@ -44,12 +44,32 @@ static int v_wide(FILE *f, const wchar_t *format, ...) {
 #define EACH(...) \
     for (int i = 0; i < 6000; i++) __VA_ARGS__
 
+/* A buffer of the program's own: below 128 bytes the C library writes what would find room in it. */
+static int small_buffer(size_t bytes) {
+    static const size_t pieces[] = {1, 64, 5, 99, 100, 127, 200, 64, 64};
+    char name[40], room[256];
+    snprintf(name, sizeof name, "buffer_of_%zu.way", bytes);
+    FILE *f = fopen(name, "w");
+    if (!f || setvbuf(f, room, _IOFBF, bytes)) return 0;
+    for (size_t i = 0; i < 2 * sizeof pieces / sizeof *pieces; i++) {
+        size_t n = pieces[i / 2];
+        if (fwrite(text, 1, n, f) != n) return 0;
+        if (i % 2) fflush(f);
+        else fputc('-', f);
+        fdatasync(fileno(f));
+    }
+    return fclose(f) == 0;
+}
+
 int main(void) {
+    static const size_t buffers[] = {16, 64, 65, 100, 127, 128, 129, 200};
     struct passwd user = {"name", "x", 1, 1, "a longer text", "/name/home", "/bin/sh"};
     struct group group = {.gr_name = "name", .gr_passwd = "x", .gr_gid = 7};
     char *line = NULL, room[9000];
     size_t size = 0;
     for (int i = 0; i < 6000; i++) wide[i] = text[i] = (char)('a' + i % 26);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (!small_buffer(buffers[i])) return 4;
 
     WAY("fputc", "w", EACH(fputc(text[i], f)));
     WAY("putc_unlocked", "w", EACH(putc_unlocked(text[i], f)));
