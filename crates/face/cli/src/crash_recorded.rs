@@ -256,6 +256,7 @@ fn search(
         None | Some(Reads::Unknown) => {}
     }
     notes.extend(races::of_log(model, log));
+    notes.extend(races::of_turns(model, log));
     notes.extend(of_the_machine(machine, timed.as_ref(), false)?);
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();

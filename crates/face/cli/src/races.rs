@@ -12,6 +12,14 @@ pub(crate) fn of_log(model: Persistency, log: &Log) -> Option<String> {
     if model.needs_no_races() { said(&crash::races(log)) } else { None }
 }
 
+/// Of a recording by Valgrind of several threads, under such a model: what it shows to have no order may have one.
+pub(crate) fn of_turns(model: Persistency, log: &Log) -> Option<String> {
+    let is_unsure = model.needs_no_races() && log.has_turns;
+    is_unsure.then(|| {
+        "releases and acquires that are plain moves are not in this recording, and neither is that a pipe or the like hands over: what is lost between threads here may be ordered in the program. Record it with hooks (coreplane cc) for this machine".into()
+    })
+}
+
 /// Accesses of a program that comes with the project that are looked at before it runs: its threads repeat what they do, and to look at all
 /// would take as many instructions as a third of the run.
 const LOOKED_AT: usize = 20_000;

@@ -43,13 +43,14 @@ pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
             units::watch::pass(done as u64, recording.len());
         }
     }
-    let Recorder { files, contents, written_out, .. } = recorder;
+    let Recorder { files, contents, written_out, has_turns, .. } = recorder;
     let contents = contents.unwrap_or_default();
     let mut sites: Vec<String> = recording.about().locations.values().map(|name| short(name)).collect();
     sites.push(UNSEEN.into());
     let threads = recording.threads();
     let origin = Some(Arc::new(Origin { part, events, begins }));
-    Log { threads, sites, files, contents, sfence_settles: true, written_out, origin, ..Log::default() }
+    let sfence_settles = true;
+    Log { threads, sites, files, contents, sfence_settles, has_turns, written_out, origin, ..Log::default() }
 }
 
 /// A recording, and what of it a log is of.
@@ -125,6 +126,8 @@ struct Recorder {
     files: Vec<FileState>,
     /// Those of which sync_file_range wrote something out.
     written_out: BTreeSet<usize>,
+    /// Threads ran one at a time.
+    has_turns: bool,
     /// What files held at first; kept where somebody asks.
     contents: Option<Pages>,
     /// Events of the last record.
@@ -154,6 +157,7 @@ impl Recorder {
             sizes: files.iter().map(|f| f.size).collect(),
             files,
             written_out: BTreeSet::new(),
+            has_turns: false,
             contents: None,
             out: VecDeque::new(),
             changes: 0,
@@ -219,7 +223,8 @@ impl Recorder {
             K::Call => self.call(r, operand, site),
             K::Written => self.written(r, site),
             K::Contents => self.contents(r),
-            K::Map | K::Unmap | K::Operand | K::Unseen | K::Turn | K::Region => {}
+            K::Turn => self.has_turns |= r.address == trace::hosts::MEETINGS,
+            K::Map | K::Unmap | K::Operand | K::Unseen | K::Region => {}
         }
     }
 

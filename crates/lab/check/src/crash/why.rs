@@ -299,12 +299,15 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
         };
     }
     if !model.needs_flushes() {
-        let own_fence =
-            |e: &Event| e.thread == store.thread && matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. });
-        return if after.take_while(|(i, _)| *i < until).any(|(_, e)| own_fence(&e)) {
+        let between = after.take_while(|(i, _)| *i < until).map(|(_, e)| e);
+        let fences = between.filter(|e| matches!(e.kind, Kind::Fence(_) | Kind::Locked { .. }));
+        let threads: BTreeSet<u16> = fences.map(|e| e.thread).collect();
+        return if threads.contains(&store.thread) {
             "no dependence orders their epochs".into()
-        } else {
+        } else if threads.is_empty() {
             "no fence between".into()
+        } else {
+            "no fence of its own thread between".into()
         };
     }
     let line = store.address / 64;
