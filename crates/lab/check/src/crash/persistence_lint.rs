@@ -68,13 +68,10 @@ impl Named {
         names.for_each(|name| *name = moved(name, from, to).unwrap_or_else(|| std::mem::take(name)));
     }
 
-    /// Whether it is, or was, in a folder.
+    /// Whether it is in a folder. That of the one in which it was before makes durable that it has gone from there.
     fn is_in(&self, folder: &str) -> bool {
-        let above = |name: &str| {
-            let name = name.trim_end_matches('/');
-            name.rfind('/').is_some_and(|end| name[..end] == *folder)
-        };
-        above(&self.name) || self.from.as_deref().is_some_and(above)
+        let name = self.name.trim_end_matches('/');
+        name.rfind('/').is_some_and(|end| name[..end] == *folder)
     }
 }
 
