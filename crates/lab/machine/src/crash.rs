@@ -4,6 +4,7 @@ use crate::arenas::within_arenas;
 use crate::build::WiredMachine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
+use crate::forgets::forgets_all;
 use crate::options::RunOptions;
 use cpu::Core;
 use engine::NodeId;
@@ -147,20 +148,6 @@ pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
         Some(why) => Err(ConfigError::new(format!("{}: {why}, there is nothing to recover", machine.name))),
         None => Ok(()),
     }
-}
-
-/// Why a power failure leaves nothing of any of the machine's memories; none where it leaves something, and where memory is a
-/// simulator's own.
-///
-/// # Errors
-/// When the list of its memories is not accepted.
-pub fn forgets_all(machine: &Description) -> Result<Option<&'static str>, ConfigError> {
-    if machine.simulator().is_some() {
-        return Ok(None);
-    }
-    let entries = machine.entries()?;
-    let volatile = entries.iter().map(|e| e.kind.is_volatile(&e.settings)).collect::<Option<Vec<_>>>();
-    Ok(volatile.and_then(|why| why.first().copied()))
 }
 
 /// What a power failure takes on this machine that programs may rely on elsewhere, memory by memory.

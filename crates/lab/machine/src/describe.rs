@@ -1,6 +1,5 @@
 //! Descriptions: of a machine (preset or TOML file, then `--set`) and of a workload.
 
-use crate::crash::forgets_all;
 use crate::error::{ConfigError, suggestion};
 use crate::keyed;
 use crate::memory_list::{MemoryDescription, kind_called, own_name, own_setting};
@@ -474,20 +473,6 @@ impl WorkloadDescription {
             kept.settings.set("workload.schedule", Setting::Text("recorded".into()));
         }
         kept
-    }
-
-    /// The same; a recorded program has no memory besides the machine's where a power failure leaves nothing of that, unless
-    /// something else is asked for.
-    ///
-    /// # Errors
-    /// When the list of the machine's memories is not accepted.
-    pub(crate) fn in_memory_of(&self, machine: &Description) -> Result<WorkloadDescription, ConfigError> {
-        let mut placed = self.clone();
-        if self.recording().is_some() && self.settings.text("workload.pm") == "auto" {
-            let word = if forgets_all(machine)?.is_some() { "all" } else { "ranges" };
-            placed.settings.set("workload.pm", Setting::Text(word.into()));
-        }
-        Ok(placed)
     }
 
     /// Cores that it takes.

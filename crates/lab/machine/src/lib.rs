@@ -14,6 +14,7 @@ mod family;
 mod faults;
 mod fidelity;
 mod fitted;
+mod forgets;
 mod image;
 mod interest;
 mod keyed;
@@ -47,12 +48,13 @@ pub use build::cached_bytes;
 pub use campaign::{Assignment, Campaign, Point, comparable, twice};
 pub use cpu::Stretch;
 pub use crash::{
-    CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, forgets_all, run_with_crashes,
-    takes_what_was_durable, to_cut,
+    CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes, takes_what_was_durable,
+    to_cut,
 };
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
+pub use forgets::forgets_all;
 pub use keyed::workload_tables;
 pub use measured::{Times, keep_measured};
 pub use memories::MemoryRow;
