@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::sync;
-use crate::workload::{Count, N, Workload, params};
+use crate::workload::{Multiple, N, Workload, params};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "bandwidth",
@@ -10,7 +10,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: "ASAP (HPCA 2022) §VII-C",
     params: params! {
         "operations" N, "20000", "open 20000: what is asked of the program", "blocks written by all threads";
-        "block_size" Count { min: 64, max: 4096 }, "256", "paper: ASAP §VII-C", "bytes of a block, a multiple of 64";
+        "block_size" Multiple { of: 64, max: 4096 }, "256", "paper: ASAP §VII-C", "bytes of a block";
     },
     check: None,
     program: |c| Box::pin(run(c)),
@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 pub(crate) async fn run(c: Context) {
-    let block = c.settings.number("workload.block_size").next_multiple_of(64);
+    let block = c.settings.number("workload.block_size");
     let operations = c.share(c.settings.number("workload.operations"));
     // A window of 64 blocks a thread, so that the benchmark writes lines that its caches hold.
     let window = c.pm.alloc(64 * block, 4096);
