@@ -21,7 +21,7 @@ MOST = 1.5
 OF = "asap-ep"
 ORDERINGS = ["lrp", "lb++", "pmem-spec", "vorpal", "cwsp", "ppa", "capri", "dpo", "strandweaver", "hops-ep", "bbb", "intel"]
 #: Programs, with two lengths.
-PROGRAMS = {"bandwidth": (50, 200), "echo": (20, 60), "cceh": (100, 300)}
+PROGRAMS = {"bandwidth": (50, 200), "echo": (10, 30), "cceh": (100, 300)}
 #: Those that take more, since they send a message for nearly every store where ASAP sends one for many (docs/orderings.md), and how much more.
 MORE = {
     ("bandwidth", "pmem-spec"): 2.1,

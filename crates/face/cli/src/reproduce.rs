@@ -234,3 +234,25 @@ fn columns(scored: &Scored) -> (String, String, String) {
         Finding::Open(_) => (join(&scored.claim.values), "-".into(), "-".into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_without_a_verdict_is_no_success_and_a_missed_one_is_a_result() {
+        let claims = Claims::built_in().unwrap();
+        let claim = claims.of("nearpm").find(|c| c.id == "nearpm.micro").unwrap();
+        let with = |finding: Finding| {
+            let claims = vec![Scored::new(claim.clone(), finding)];
+            let (figures, tables, open) = (Vec::new(), Vec::new(), Vec::new());
+            let about = String::new();
+            all_decided(&[Evaluation { paper: "nearpm", about, claims, figures, tables, joint: None, open }])
+        };
+        assert!(with(Finding::Values(vec![1e9; claim.values.len()])).is_ok());
+        let Err(Failure::DoesNotHold(said)) = with(Finding::Open("nothing was run".into())) else {
+            panic!("it has no verdict");
+        };
+        assert_eq!(said, "without a verdict: nearpm.micro");
+    }
+}
