@@ -22,7 +22,7 @@ static inline enum kind kind_of(uint64_t what) { return what >> 32 & 31; }
 static inline unsigned log2size_of(uint64_t what) { return what >> 37 & 3; }
 
 /* Turns are Valgrind's, and no synchronisation of the program: where one ends or begins is told apart from what the program does, as
- * an order of the recording. All of them are kept at one place, which is no memory. */
+ * an order of the recording. All of them are kept at one place, which is no memory: MEETINGS of the hooks' runtime and of replays. */
 #define ALL_TURNS (1ull << 61)
 /* Whether a turn has ended. Before that there is nothing to come after. */
 static int turned;

@@ -82,15 +82,7 @@ def sweep(
     accept(isinstance(on, str), f"on is local or a scheduler's address, not {on!r}")
     folder = path_of(out)
     if isinstance(campaign, Mapping):
-        text = text_of(campaign)
-        if folder is None or on != "local":
-            raise _core.ConfigError("out: give a folder of results for a campaign that is in no file" if folder is None else f"on {on}: a cluster runs campaigns that are files")
-        kept = os.path.join(folder, "campaign.toml")
-        try:
-            return Sweep(_core.sweep(kept, text, folder, resume, jobs))
-        except _core.ConfigError as error:
-            # No line of a file that is not there.
-            raise _core.ConfigError(re.sub(rf"^{re.escape(kept)}(:\d+)?: ", "campaign: ", str(error))) from None
+        return _sweep_of(campaign, on, folder, resume, jobs)
     accept(is_path(campaign), f"a campaign is the path of its TOML file or a mapping of what it has, not {campaign!r}")
     file = os.fspath(campaign)
     if on != "local":
@@ -99,6 +91,20 @@ def sweep(
         cluster.sweep(file, on, folder, resume)
     # What was made elsewhere is there.
     return Sweep(_core.sweep(file, None, folder, resume or on != "local", jobs))
+
+
+def _sweep_of(campaign: Mapping[str, Any], on: str, folder: str | None, resume: bool, jobs: int | None) -> Sweep:
+    text = text_of(campaign)
+    if folder is None:
+        raise _core.ConfigError("out: give a folder of results for a campaign that is in no file")
+    if on != "local":
+        raise _core.ConfigError(f"on {on}: a cluster runs campaigns that are files")
+    kept = os.path.join(folder, "campaign.toml")
+    try:
+        return Sweep(_core.sweep(kept, text, folder, resume, jobs))
+    except _core.ConfigError as error:
+        # No line of a file that is not there.
+        raise _core.ConfigError(re.sub(rf"^{re.escape(kept)}(:\d+)?: ", "campaign: ", str(error))) from None
 
 
 @in_utf_8()
