@@ -15,6 +15,8 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64" or platform.syste
 
 OFTEN = {**os.environ, "COREPLANE_IMAGES": "0.03"}
 NEVER = {**os.environ, "COREPLANE_IMAGES": "never"}
+# Pages are replayed faster than lines: on a fast host a short recording is at its end when its first image is.
+PAGES = ["amf"]
 MACHINES = ["intel", "asap-rp", "nvdimmc-poc", "pberry", "amf", "nearpm-md"]
 
 
@@ -28,6 +30,11 @@ def recording(folder: Path, operations: int) -> Cli:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     return recording(tmp_path_factory.mktemp("recorded"), 30000)
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    return recording(tmp_path_factory.mktemp("long"), 80000)
 
 
 def command(machine: str, out: str, *options: str, by: list[str] = CORE) -> list[str]:
@@ -59,7 +66,8 @@ def results(folder: Path) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_replay_that_is_killed_again_and_again_ends_the_same(recorded: Cli, machine: str) -> None:
+def test_a_replay_that_is_killed_again_and_again_ends_the_same(recorded: Cli, long: Cli, machine: str) -> None:
+    recorded = long if machine in PAGES else recorded
     subprocess.run(command(machine, f"{machine}-whole", "--no-bands", "--quiet"), cwd=recorded.folder, env=NEVER, check=True, stdout=subprocess.DEVNULL)
     out = f"{machine}-killed"
     said = [killed(recorded, command(machine, out, "--no-bands"), after) for after in (0.02, 0.15, 0.06)]
@@ -90,8 +98,8 @@ def test_ctrl_c_says_where_what_is_done_is_and_leaves_nothing_half(recorded: Cli
     assert [path.name for path in (recorded.folder / "stopped/runs").iterdir()] == ["01.asap-rp.image"]
 
 
-def test_an_image_of_something_else_or_damaged_is_not_taken(tmp_path: Path) -> None:
-    recorded = recording(tmp_path, 20000)
+def test_an_image_of_something_else_or_damaged_is_not_taken(long: Cli) -> None:
+    recorded = long
     subprocess.run(command("amf", "other-whole", "--no-bands", "--quiet"), cwd=recorded.folder, env=NEVER, check=True, stdout=subprocess.DEVNULL)
     killed(recorded, command("amf", "other", "--no-bands"), 0)
     image = recorded.folder / "other/runs/01.amf.image"
