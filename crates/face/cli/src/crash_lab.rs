@@ -10,6 +10,7 @@ use check::crash::{self, Persistency, Timed, TimedFailure};
 use machine::Description;
 use protocol::PM_BASE;
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use trace::names::{own_name, shown};
 use units::Time;
@@ -172,12 +173,37 @@ impl Lab {
             ("flushed-twice", "flushed without a store since the last flush"),
             ("idle-fence", "a fence with nothing to wait for"),
         ]);
-        for f in &self.persistence_lint {
+        for f in &in_short(&self.persistence_lint) {
             let text = meaning.get(f.kind).copied().unwrap_or(f.kind);
             table.row([text.to_string(), place_of(f), format!("{} {}", count(f.times as u64), f.counted())]);
         }
         table.print();
     }
+}
+
+/// Places shown of a file of which nothing is made durable: there that is no oversight of each.
+const PLACES_SHOWN: usize = 3;
+
+/// The remarks, with the many places of a forgotten file in one, behind those that left most.
+fn in_short(all: &[crash::Finding]) -> Vec<crash::Finding> {
+    let mut places: BTreeMap<(&str, Option<&str>), Vec<&crash::Finding>> = BTreeMap::new();
+    for f in all.iter().filter(|f| f.is_of_forgotten_file) {
+        places.entry((f.kind, f.file.as_deref())).or_default().push(f);
+    }
+    let mut short: Vec<crash::Finding> = all.iter().filter(|f| !f.is_of_forgotten_file).cloned().collect();
+    for mut of_file in places.into_values() {
+        of_file.sort_by_key(|f| Reverse(f.times));
+        let more = of_file.split_off(of_file.len().min(PLACES_SHOWN));
+        short.extend(of_file.into_iter().cloned());
+        if let Some(first) = more.first() {
+            let times = more.iter().map(|f| f.times).sum();
+            let site =
+                format!("{} more places, nothing of this file being made durable", count(more.len() as u64));
+            short.push(crash::Finding { site, times, ..(*first).clone() });
+        }
+    }
+    short.sort_by_key(|f| f.kind);
+    short
 }
 
 /// Where a remark is, and the own name of the file that it is about.

@@ -199,9 +199,6 @@ fn finish(
     about.notes.extend(record_check::odd_names(&about));
     let checks = record_check::against_files(&file)?;
     about.differs.extend(checks.iter().flat_map(|c| c.differs.iter().copied()));
-    let not_compared = checks.iter().filter(|c| !c.is_compared);
-    about
-        .notes
-        .extend(not_compared.map(|c| format!("{}: not compared with the recording: {}", c.path, c.why)));
+    about.notes.extend(record_check::not_compared(&checks));
     Ok((file.with_about(about), checks))
 }

@@ -22,6 +22,13 @@ pub(crate) struct Check {
     pub(crate) differs: Vec<Differs>,
 }
 
+impl Check {
+    /// The same, and why it says nothing.
+    pub(crate) fn not_compared(self, why: &str) -> Check {
+        Check { is_compared: false, why: why.into(), ..self }
+    }
+}
+
 /// Bytes of a file, in words.
 pub(crate) fn range(d: &Differs) -> String {
     let Differs { offset, bytes, .. } = d;
@@ -57,6 +64,19 @@ pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
         all.push(text.into());
     }
     all
+}
+
+/// What was not compared, once for each name and reason: of a journal that each transaction makes anew there are thousands.
+pub(crate) fn not_compared(checks: &[Check]) -> Vec<String> {
+    let mut times: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for check in checks.iter().filter(|c| !c.is_compared) {
+        *times.entry((&check.path, &check.why)).or_default() += 1;
+    }
+    let told = |((path, why), times): ((&str, &str), usize)| {
+        let times = if times > 1 { format!(" ({times} such files)") } else { String::new() };
+        format!("{path}: not compared with the recording: {why}{times}")
+    };
+    times.into_iter().map(told).collect()
 }
 
 /// Names that are no text, as they are told.

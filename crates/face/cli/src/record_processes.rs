@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::Common;
-use crate::record_check;
+use crate::record_check::{self, Check};
 use crate::record_folders::Begun;
 use crate::record_hosts::{ended, inherit};
 use crate::record_route::Asked;
@@ -184,9 +184,10 @@ fn save(
         identity.is_some_and(|identity| shared.contains(identity))
     };
     let (of_all, own): (Vec<_>, Vec<_>) = checks.into_iter().partition(|check| is_shared(&check.path));
-    let text = |path: &str, why: &str| format!("{path}: not compared with the recording: {why}");
-    about.notes.extend(of_all.iter().map(|c| text(&c.path, "other recorded processes use it too")));
-    about.notes.extend(own.iter().filter(|c| !c.is_compared).map(|c| text(&c.path, &c.why)));
+    let of_all: Vec<Check> =
+        of_all.into_iter().map(|check| check.not_compared("other recorded processes use it too")).collect();
+    about.notes.extend(record_check::not_compared(&of_all));
+    about.notes.extend(record_check::not_compared(&own));
     about.elsewhere.extend(elsewhere);
     about.differs.extend(own.iter().flat_map(|c| c.differs.iter().copied()));
     let recording = recording.with_about(about);

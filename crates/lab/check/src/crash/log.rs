@@ -172,7 +172,11 @@ impl Log {
 
     /// The place of an event.
     pub fn site(&self, event: &Event) -> &str {
-        self.sites.get(event.site as usize).map_or("?", String::as_str)
+        self.place(event.site)
+    }
+
+    pub(super) fn place(&self, site: SiteId) -> &str {
+        self.sites.get(site as usize).map_or("?", String::as_str)
     }
 }
 

@@ -17,8 +17,11 @@ pub struct Finding {
     pub site: String,
     /// How often, or of how many lines (see [`Finding::counted`]).
     pub times: usize,
-    /// The name that a remark about names is about, the first of them.
+    /// The file whose lines they are, as it was called first; of a remark about names the first of them. None of a program that
+    /// comes with the project, and of flushes and fences.
     pub file: Option<String>,
+    /// Nothing that lies in this file was flushed or synced by anybody.
+    pub is_of_forgotten_file: bool,
 }
 
 impl Finding {
@@ -142,6 +145,34 @@ impl ByTheWay {
     }
 }
 
+/// Of which files anything was made durable, by index.
+#[derive(Default)]
+struct Kept(BTreeSet<usize>);
+
+impl Kept {
+    fn add(&mut self, log: &Log, from: u64, end: u64) {
+        let last = end.checked_sub(1).filter(|last| *last >= from).and_then(|last| log.file_at(last));
+        self.0.extend(last.into_iter().flat_map(|last| log.file_at(from).unwrap_or(0)..=last));
+    }
+}
+
+/// Lines that nothing has made durable, by kind, place and file. How code without hooks flushes what it stores is not seen.
+fn left_lines(log: &Log, lines: &BTreeMap<u64, LineState>, kept: &Kept) -> Vec<Finding> {
+    let mut left: BTreeMap<(&'static str, SiteId, Option<usize>), usize> = BTreeMap::new();
+    for (line, state) in lines.iter().filter(|(_, s)| !s.flushed && log.place(s.store) != UNSEEN) {
+        let kind = if state.by_kernel { "never-synced" } else { "never-flushed" };
+        *left.entry((kind, state.store, log.file_at(line * 64))).or_default() += 1;
+    }
+    let finding = |((kind, site, file), times): ((&'static str, SiteId, Option<usize>), usize)| Finding {
+        kind,
+        site: log.place(site).to_string(),
+        times,
+        file: file.and_then(|file| log.first_name(file)),
+        is_of_forgotten_file: file.is_some_and(|file| !kept.0.contains(&file)),
+    };
+    left.into_iter().map(finding).collect()
+}
+
 /// Stores that nothing flushes or syncs up to the end, flushes of lines without a new store, and fences with nothing
 /// to wait for, unless the program flushes nothing, and stores to no mapped file or makes sync calls. Only of the region of
 /// interest. For machines whose caches are volatile and that have no persist path.
@@ -151,7 +182,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut to_fence = vec![false; log.threads];
     let (mut flushes, mut stores, mut syncs) = (false, false, false);
     let (begins, mut names) = (log.begins(), Names::default());
-    let mut by_the_way = ByTheWay::default();
+    let (mut by_the_way, mut kept) = (ByTheWay::default(), Kept::default());
     for (index, Happened { event, change }) in log.pass().enumerate() {
         if index.is_multiple_of(1 << 16) {
             watch::check();
@@ -173,18 +204,24 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
             Kind::Written { .. } => {
                 lines.insert(line, LineState { store: event.site, by_kernel: true, flushed: false });
             }
-            Kind::NonTemporal => to_fence[thread] = true,
+            Kind::NonTemporal => {
+                to_fence[thread] = true;
+                kept.add(log, event.address, event.address + 1);
+            }
             // Of memory that is no file's nothing is known but that a fence may wait for it.
             Kind::Flush(_) if event.address & OUTSIDE != 0 => to_fence[thread] = true,
             Kind::Flush(_) => {
                 to_fence[thread] = true;
+                kept.add(log, event.address, event.address + 1);
                 match lines.get_mut(&line) {
                     Some(state) if !state.flushed => state.flushed = true,
                     _ => count("flushed-twice"),
                 }
             }
             Kind::Sync => {
-                let end = event.address.saturating_add(event.value).div_ceil(64);
+                let end = event.address.saturating_add(event.value);
+                kept.add(log, event.address, end);
+                let end = end.div_ceil(64);
                 lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
                 by_the_way.add(names.sync(log, &event), index >= begins);
             }
@@ -206,16 +243,13 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     // Where nothing is flushed, and what is stored to files is synced, fences are there for the program's threads.
     let has_fences = flushes || stores && !syncs;
     found.retain(|(kind, _), _| *kind != IDLE_FENCE || has_fences);
-    let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
-    // How code without hooks flushes what it stores is not seen either.
-    for state in lines.values().filter(|s| !s.flushed && name(s.store) != UNSEEN) {
-        let kind = if state.by_kernel { "never-synced" } else { "never-flushed" };
-        *found.entry((kind, state.store)).or_default() += 1;
-    }
     let finding = |((kind, site), times)| {
         let named = by_the_way.0.get(&site).filter(|_| kind == BY_ANOTHER_SYNC);
         let file = named.map(|(_, name)| name.clone());
-        Finding { kind, site: name(site).to_string(), times, file }
+        Finding { kind, site: log.place(site).to_string(), times, file, is_of_forgotten_file: false }
     };
-    found.into_iter().map(finding).collect()
+    let mut all: Vec<Finding> =
+        found.into_iter().map(finding).chain(left_lines(log, &lines, &kept)).collect();
+    all.sort_by_key(|f| f.kind);
+    all
 }

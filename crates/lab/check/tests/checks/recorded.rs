@@ -540,6 +540,28 @@ fn what_is_never_synced_or_flushed_is_told_and_a_sync_counts_as_a_flush() {
 }
 
 #[test]
+fn lines_that_are_left_are_told_with_their_file_and_whether_anything_of_it_is_made_durable() {
+    let left = |p: &Program| {
+        let found = crash::persistence_lint(&p.log()).into_iter();
+        found.map(|f| (f.kind, f.file, f.times, f.is_of_forgotten_file)).collect::<Vec<_>>()
+    };
+    let mut p = Program::new(2);
+    p.pwrite(0, 0, 1).call(Call::Fsync, file_address(0, 0), 0);
+    assert_eq!(left(&p), []);
+    p.pwrite(1, 0, 1).pwrite(1, 64, 1).pwrite(0, 64, 1);
+    let files = |p: &Program| p.trace.about.files.values().map(|f| f.path.clone()).collect::<Vec<_>>();
+    let [kept, forgotten] = files(&p).try_into().unwrap();
+    let told = left(&p);
+    assert_eq!(
+        told.iter().filter(|f| f.1.as_ref() == Some(&kept)).map(|f| (f.2, f.3)).collect::<Vec<_>>(),
+        [(1, false)]
+    );
+    assert!(told.iter().filter(|f| f.1.as_ref() == Some(&forgotten)).all(|f| f.3), "{told:?}");
+    assert_eq!(told.iter().map(|f| f.2).sum::<usize>(), 3);
+    assert!(told.iter().all(|f| f.0 == "never-synced"));
+}
+
+#[test]
 fn what_is_written_out_by_sync_file_range_is_told_to_be_no_more_durable() {
     let why = |hint: &[u32]| {
         let mut p = Program::new(2);
