@@ -224,6 +224,8 @@ def test_whoever_reads_a_part_sees_no_traceback(cli: Cli) -> None:
         (lambda: cp.explore("intel", states="x"), "states is a whole number, not 'x'"),
         (lambda: cp.record("true", host_per_process=1), "host_per_process is True or False, not 1"),
         (lambda: cp.record("true", times="2"), "times is a whole number, not '2'"),
+        (lambda: cp.record("true", skip=1.5), "skip is a whole number, not 1.5"),
+        (lambda: cp.record("true", region=1), "region is True or False, not 1"),
         (lambda: cp.track(1, interval="x"), "interval is a number, not 'x'"),
         (lambda: cp.track(1, children=1), "children is True or False, not 1"),
         (lambda: cp.curve("intel", reads="x"), "reads are shares in per cent, a list, not 'x'"),

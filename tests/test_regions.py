@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import coreplane as cp
 from conftest import COREPLANE, ROOT, Cli
 from test_binaries import binary, compile_c, tool  # noqa: F401
 
@@ -137,6 +138,15 @@ def test_a_region_of_instructions_is_recorded(loop: Cli) -> None:
     assert 850_000 < warm["instructions"] <= 1_020_000 and warm["kinds"]["region"] == 2
     late = recorded(loop, "--skip", "100G")
     assert late["records"] < 1000 and any("never began" in note for note in late["notes"])
+
+
+def test_a_region_of_instructions_is_recorded_from_python(loop: Cli) -> None:
+    by_hand = recorded(loop, "--skip", "1M", "--count", "500K", "--warm-up", "500K")
+    trace = cp.record([loop.folder / "loop"], out=loop.folder / "py.cpt", skip="1M", count=500_000, warm_up="500K")
+    assert trace.summary["kinds"]["region"] == 2
+    assert trace.summary["instructions"] == pytest.approx(by_hand["instructions"], rel=0.01)
+    with pytest.raises(cp.ConfigError, match="^skip x: give instructions"):
+        cp.record([loop.folder / "loop"], out=loop.folder / "py.cpt", skip="x")
 
 
 def test_windows_say_how_far_they_stand_for_the_rest(loop: Cli) -> None:

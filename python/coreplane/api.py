@@ -252,6 +252,13 @@ def record(
     route: Literal["auto", "hooks", "valgrind"] = "auto",
     memory: str | None = None,
     host_per_process: bool = False,
+    skip: int | str | None = None,
+    count: int | str | None = None,
+    warm_up: int | str | None = None,
+    every: int | str | None = None,
+    window: int | str | None = None,
+    region: bool = False,
+    region_signal: bool = False,
 ) -> Trace:
     """Runs a program and records its memory behaviour; the trace is a workload.
 
@@ -259,19 +266,34 @@ def record(
     and stores are recorded: ``all``, ``pm``, or addresses as ``FROM-TO``. With ``host_per_process`` each process that maps a file
     which another one maps too is a host, and the trace is one for `shared`.
 
+    Loads and stores of ordinary memory may be recorded of a part alone: after ``skip`` instructions, of ``count`` of them, of a
+    ``window`` in ``every`` so many (numbers, or "100M"), with ``warm_up`` before that; of the program's own ``region``
+    (``coreplane_roi_begin``), or between two signals SIGUSR2 (``region_signal``).
+
     A text is taken apart as a shell does. Recorded several times, a program with threads shows several of its schedules; the
     files are then NAME.1.parquet and so on. Raises ConfigError when nothing was recorded.
     """
-    flags(host_per_process=host_per_process)
+    flags(host_per_process=host_per_process, region=region, region_signal=region_signal)
     counts(times=times)
+    part = _part(skip=skip, count=count, warm_up=warm_up, every=every, window=window)
+    part += [(name, "") for name, asked in (("region", region), ("region_signal", region_signal)) if asked]
     texts(route=route, **present(memory=memory))
     paths(out=out)
     path = Path(out)
     files = [path] if times == 1 else [path.with_suffix(f".{n}{path.suffix}") for n in range(1, times + 1)]
-    found = [_core.record(_command(command), str(file), route, memory, host_per_process) for file in files]
+    found = [_core.record(_command(command), str(file), route, memory, host_per_process, part) for file in files]
     trace = Trace(*files)
     trace.remarks.extend(dict.fromkeys(remark for one in found for remark in one["remarks"]))
     return trace
+
+
+def _part(**given: int | str | None) -> list[tuple[str, str]]:
+    """Instructions, as the command line has them."""
+    said = present(**given)
+    for name, value in said.items():
+        if not isinstance(value, str):
+            counts(0, **{name: value})
+    return [(name, str(value)) for name, value in said.items()]
 
 
 @in_utf_8()

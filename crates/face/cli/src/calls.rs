@@ -2,8 +2,8 @@
 //! whoever waits may show how far the work is ([`progress_line`]).
 
 use crate::args::{
-    Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, ReproduceArgs, Settings, SharedArgs,
-    SweepArgs, TrackArgs, TrackMechanism, TrackMode,
+    Common, CrashArgs, EngineChoice, Format, LitmusArgs, MethodChoice, RegionArgs, ReproduceArgs, Settings,
+    SharedArgs, SweepArgs, TrackArgs, TrackMechanism, TrackMode,
 };
 use crate::bands::Here;
 use crate::compare::Compared;
@@ -16,7 +16,7 @@ use crate::show_keys;
 use crate::spread::Spreads;
 use crate::{
     Failure, accounts, bands, compare, compared_machines, crash, curve, diff, explore, holdup, litmus,
-    output, record, record_hosts, reproduce, run, shared_command, show, sweep,
+    output, record, record_hosts, record_region, reproduce, run, shared_command, show, sweep,
 };
 use clap::{CommandFactory, ValueEnum};
 use machine::{Description, MemoryDescription, WorkloadDescription};
@@ -372,6 +372,34 @@ pub fn shared(
     Ok(shared_command::look(&args, &machine.0, described)?.json())
 }
 
+/// Which part of a program is recorded; all of it unless said.
+#[derive(Clone, Debug, Default)]
+pub struct Part(RegionArgs);
+
+impl Part {
+    /// By the names of the options that say it, and their values; those of options without one are empty.
+    ///
+    /// # Panics
+    /// When there is no such option.
+    pub fn new(said: &[(String, String)]) -> Part {
+        let mut part = RegionArgs::default();
+        for (name, value) in said {
+            let value = Some(value.clone());
+            match name.as_str() {
+                "skip" => part.skip = value,
+                "count" => part.count = value,
+                "warm_up" => part.warm_up = value,
+                "every" => part.every = value,
+                "window" => part.window = value,
+                "region" => part.region = true,
+                "region_signal" => part.region_signal = true,
+                _ => unreachable!("{name} is no option of a part"),
+            }
+        }
+        Part(part)
+    }
+}
+
 /// Runs a program and records it.
 ///
 /// # Errors
@@ -382,11 +410,12 @@ pub fn record(
     route: &str,
     memory: Option<String>,
     host_per_process: bool,
+    part: &Part,
 ) -> Result<Value, Failure> {
     if command.is_empty() {
         return Err(Failure::BadInput("give the program and its arguments".into()));
     }
-    let asked = Asked::named(route, memory)?;
+    let asked = Asked::named(route, memory)?.within(record_region::words(&part.0)?);
     if host_per_process {
         record_hosts::check(&asked)?;
         return record_hosts::record_once(command, out, &QUIET, Stdio::inherit());

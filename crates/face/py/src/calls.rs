@@ -2,7 +2,7 @@
 
 use crate::values::to_python;
 use crate::work::{raised, watched};
-use cli::calls::{self, Bands, How, Pairs, Texts};
+use cli::calls::{self, Bands, How, Pairs, Part, Texts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -229,7 +229,7 @@ fn shared<'py>(
 
 /// Runs a program and records it.
 ///
-/// (command: list[str], out: str, route: str, memory: str | None, host_per_process: bool) -> dict[str, Any]
+/// (command: list[str], out: str, route: str, memory: str | None, host_per_process: bool, part: list[tuple[str, str]]) -> dict[str, Any]
 #[pyfunction]
 fn record<'py>(
     py: Python<'py>,
@@ -238,8 +238,13 @@ fn record<'py>(
     route: String,
     memory: Option<String>,
     host_per_process: bool,
+    part: Vec<(String, String)>,
 ) -> Any<'py> {
-    to_python(py, &watched(py, move || calls::record(&command, &out, &route, memory, host_per_process))?)
+    let part = Part::new(&part);
+    to_python(
+        py,
+        &watched(py, move || calls::record(&command, &out, &route, memory, host_per_process, &part))?,
+    )
 }
 
 /// What a recording holds.
