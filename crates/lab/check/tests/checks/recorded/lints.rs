@@ -2,7 +2,7 @@
 
 use super::{Program, at, file_address};
 use check::crash;
-use trace::Call;
+use trace::{Call, Kind};
 
 #[test]
 fn what_is_never_synced_or_flushed_is_told_and_a_sync_counts_as_a_flush() {
