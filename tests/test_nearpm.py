@@ -85,6 +85,13 @@ def test_blocks_that_are_copied_again_are_those_of_the_last_copy(cli: Cli) -> No
         cli("run", machine, "copy", *sets(f"workload.operations={operations}", f"workload.block_size={size}"))
 
 
+def test_more_units_copy_no_slower_and_devices_work_side_by_side(cli: Cli) -> None:
+    sizes = sets("workload.operations=400", "workload.threads=8")
+    few, many = (cli.json("run", "nearpm-md", "copy", *sizes, *sets(f"neardata.units={units}")) for units in (4, 8))
+    assert many["time_ns"] <= few["time_ns"] * 1.01
+    assert many["stats"]["neardata.at_work.max"] == 2
+
+
 def test_no_more_than_the_host_queue_has_entries_is_in_it(cli: Cli) -> None:
     changes = sets("neardata.host_queue=1", "workload.mechanism=shadow", "workload.operations=100", "workload.threads=4")
     stats = cli.json("run", "nearpm-md", "btree", *changes)["stats"]

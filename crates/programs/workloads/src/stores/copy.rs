@@ -45,8 +45,10 @@ pub(crate) async fn run(c: Context) {
     let size = c.settings.number("workload.block_size");
     let count = c.share(c.settings.number("workload.operations"));
     let source = base + (8 << 20);
-    // No block comes again before all others, so that the core's private caches do not hold it.
-    let block = |n: u64| source + n * size % BLOCKS / 64 * 64;
+    // No block comes again before all others, so that the core's private caches do not hold it. Threads begin at blocks of their own:
+    // pools lie alike over the devices, and threads in step would ask one device after the other.
+    let first = c.thread as u64;
+    let block = |n: u64| source + (first + n) * size % BLOCKS / 64 * 64;
     let mut newest = BTreeMap::new();
     for n in 0..count {
         newest.insert(block(n), mix(n));
