@@ -100,7 +100,7 @@ class MemoryDdr(TypedDict, total=False):
 
 class MemoryDdr5(TypedDict, total=False):
     density_gbit: Literal["16", "32"]
-    mapping: Literal["groups-by-line", "groups-by-row"]
+    mapping: Literal["groups-by-line", "hashed-by-line", "groups-by-row"]
     postponed: int
     refresh: Literal["all-banks", "same-bank"]
     trefi_ns: float | str

@@ -23,7 +23,9 @@ impl Place {
     /// the bank group where [`Spec::groups`] has it; or as the servers' controllers have it.
     pub fn of(line: u64, spec: &Spec) -> Place {
         match spec.groups {
-            GroupBits::Lines | GroupBits::Rows | GroupBits::Top => Place::by_parts(line, spec),
+            GroupBits::Lines | GroupBits::HashedLines | GroupBits::Rows | GroupBits::Top => {
+                Place::by_parts(line, spec)
+            }
             GroupBits::Skylake => Place::by_bits(line, spec, false),
             GroupBits::SkylakeFine => Place::by_bits(line, spec, true),
         }
@@ -37,14 +39,18 @@ impl Place {
             part
         };
         let (groups, mut rest) = ((GROUPS * spec.sets) as u64, line);
-        let lowest = if spec.groups == GroupBits::Lines { take(&mut rest, groups) } else { 0 };
+        let is_hashed = spec.groups == GroupBits::HashedLines;
+        let by_line = is_hashed || spec.groups == GroupBits::Lines;
+        let lowest = if by_line { take(&mut rest, groups) } else { 0 };
         let column = take(&mut rest, spec.lines_per_row);
         let rank = take(&mut rest, spec.ranks as u64);
         let above_rows = if spec.groups == GroupBits::Rows { take(&mut rest, groups) } else { 0 };
         let bank = take(&mut rest, (BANKS / GROUPS) as u64);
         let row = take(&mut rest, spec.rows);
         let highest = if spec.groups == GroupBits::Top { rest & (groups - 1) } else { 0 };
-        let group = lowest | above_rows | highest;
+        let hash = if is_hashed { folded(row, groups * (BANKS / GROUPS) as u64) } else { 0 };
+        let group = (lowest | above_rows | highest) ^ (hash % groups);
+        let bank = bank ^ (hash / groups);
         let (set, lane) = (group / GROUPS as u64, group % GROUPS as u64);
         let bank = set * BANKS as u64 + bank * GROUPS as u64 + lane;
         Place { rank: rank as u8, bank: bank as u8, row: row as u32, column: column as u8 }
@@ -73,6 +79,16 @@ impl Place {
     }
 }
 
+/// The bits of `row`, XOR by as many as numbers below `of`, a power of two, have.
+fn folded(row: u64, of: u64) -> u64 {
+    let (mut rest, mut hash) = (row, 0);
+    while rest > 0 {
+        hash ^= rest & (of - 1);
+        rest >>= of.trailing_zeros();
+    }
+    hash
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +101,14 @@ mod tests {
 
     #[test]
     fn every_line_has_a_place_of_its_own() {
-        for groups in [GroupBits::Rows, GroupBits::Top, GroupBits::Skylake, GroupBits::SkylakeFine] {
+        let all = [
+            GroupBits::HashedLines,
+            GroupBits::Rows,
+            GroupBits::Top,
+            GroupBits::Skylake,
+            GroupBits::SkylakeFine,
+        ];
+        for groups in all {
             for (gigabits, ranks) in [(4, 1), (8, 2), (16, 4)] {
                 let spec = Spec { groups, ranks, ..Spec::DDR4_2933.with_density(gigabits).unwrap() };
                 // A place is a sum (XOR) of what single bits of the number give: these have to be independent.

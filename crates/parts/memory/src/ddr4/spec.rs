@@ -7,6 +7,9 @@ use units::Dur;
 pub enum GroupBits {
     /// The lowest: neighbouring lines are in different groups.
     Lines,
+    /// The same, and group and bank each XOR bits of the row, all of them, so that what is far apart by a power of two is in
+    /// different banks.
+    HashedLines,
     /// The lowest above a row: neighbouring rows are.
     Rows,
     /// The highest: what is near is in one group.

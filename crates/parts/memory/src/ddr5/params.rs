@@ -21,6 +21,8 @@ pub enum Density {
 pub enum Mapping {
     /// The lowest: neighbouring lines are in different groups.
     GroupsByLine,
+    /// The same, and group and bank each XOR bits of the row.
+    HashedByLine,
     /// The lowest above a row: neighbouring rows are.
     GroupsByRow,
 }
@@ -43,10 +45,11 @@ pub struct Ddr5Parameters {
     #[param(default = "16", source = "open 16|32: both are sold")]
     pub density_gbit: Density,
     /// where an address has its bank group: groups-by-line, neighbouring lines of a sub-channel are in different groups;
-    /// groups-by-row, neighbouring rows are, and the lines of one get two thirds of the pins
+    /// hashed-by-line, these too, and group and bank are each XOR bits of the row, so that what is far apart by a power of two is in
+    /// different banks; groups-by-row, neighbouring rows are in different groups, and the lines of one get two thirds of the pins
     #[param(
-        default = "groups-by-line",
-        source = "open groups-by-line|groups-by-row: hosts interleave groups; which bits name them is not published"
+        default = "hashed-by-line",
+        source = "open hashed-by-line|groups-by-line|groups-by-row: hosts interleave groups and hash banks; by which bits is not published"
     )]
     pub mapping: Mapping,
     /// what a refresh takes: all-banks, a whole rank; same-bank, one bank of each group, beside which the others go on
@@ -77,6 +80,7 @@ pub fn sub_channel(s: &Settings) -> Result<Spec, String> {
     let spec = Spec {
         groups: match ddr5.mapping {
             Mapping::GroupsByLine => GroupBits::Lines,
+            Mapping::HashedByLine => GroupBits::HashedLines,
             Mapping::GroupsByRow => GroupBits::Rows,
         },
         postponed: ddr5.postponed,

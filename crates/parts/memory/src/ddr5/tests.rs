@@ -17,7 +17,7 @@ fn specs() -> Vec<Spec> {
     let mut specs = Vec::new();
     for refresh in [Refresh::AllBanks, Refresh::SameBank] {
         for (gigabits, ranks, postponed) in [(16, 1, 0), (16, 2, 4), (32, 2, 0)] {
-            for groups in [GroupBits::Lines, GroupBits::Rows] {
+            for groups in [GroupBits::Lines, GroupBits::HashedLines, GroupBits::Rows] {
                 specs.push(Spec { ranks, postponed, groups, ..spec(gigabits, refresh) });
             }
         }
@@ -297,7 +297,7 @@ fn while_one_bank_of_each_group_is_refreshed_the_others_are_served() {
 
 #[test]
 fn lines_have_places_of_their_own_and_neighbours_are_in_groups_as_the_mapping_says() {
-    for groups in [GroupBits::Lines, GroupBits::Rows] {
+    for groups in [GroupBits::Lines, GroupBits::HashedLines, GroupBits::Rows] {
         let spec = Spec { groups, ranks: 2, rows: 4, ..DDR5_4800 };
         let places: BTreeSet<_> = (0..spec.lines())
             .map(|line| Place::of(line, &spec))
@@ -309,8 +309,18 @@ fn lines_have_places_of_their_own_and_neighbours_are_in_groups_as_the_mapping_sa
             (bank / 16, bank % 4)
         };
         let neighbours: BTreeSet<_> = (0..8).map(group).collect();
-        assert_eq!(neighbours.len(), if groups == GroupBits::Lines { 8 } else { 1 });
+        assert_eq!(neighbours.len(), if groups == GroupBits::Rows { 1 } else { 8 });
     }
+}
+
+#[test]
+fn what_is_far_apart_by_a_power_of_two_is_in_different_banks_where_these_are_hashed() {
+    let banks = |groups| {
+        let spec = Spec { groups, ..DDR5_4800 };
+        // 16 MiB of a sub-channel, which is 64 of a program with two channels.
+        (0..64).map(|n| Place::of(n << 18, &spec).bank).collect::<BTreeSet<_>>().len()
+    };
+    assert_eq!([GroupBits::Lines, GroupBits::Rows, GroupBits::HashedLines].map(banks), [1, 1, 32]);
 }
 
 #[test]
