@@ -131,6 +131,24 @@ def test_what_a_check_is_told(log: Cli) -> None:
     assert len(numbers) > 5 and max(numbers) == 40
 
 
+def test_a_check_that_is_told_of_marks_where_there_are_none_says_so(cli: Cli) -> None:
+    for marks in (0, 1):
+        program = cp.Program()
+        base, thread = program.map("m.pm", 4096), program.main
+        thread.store(base, 1)
+        thread.persist(base, 8)
+        for number in range(marks):
+            thread.mark(number + 1)
+        program.save(cli.folder / "t.parquet")
+        for told in ("{acknowledged}", "{marks}", ""):
+            check = f"cat {{image}} > read; echo {told}"
+            result = found(cli, "intel", "trace:t.parquet", "--check", check, code=0)
+            is_said = any("{acknowledged} is 0 at every power failure" in note for note in result["notes"])
+            assert is_said == (marks == 0 and told != "") and result["clean"], result["notes"]
+            text = cli("crash", "intel", "trace:t.parquet", "--check", check, "--quiet")
+            assert ("the recording has no mark" in text) == is_said
+
+
 def test_power_fails_after_a_mark_alone(log: Cli) -> None:
     trace = record(log, "ok")
     all_points = found(log, "intel", trace, "--check", CHECK, code=0)

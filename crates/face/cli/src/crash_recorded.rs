@@ -28,6 +28,11 @@ use trace::{About, Recording};
 /// Threads that a machine can run.
 const MOST_THREADS: usize = 64;
 
+/// A check that is always told the same holds whatever of that is lost.
+const WITHOUT_MARKS: &str = "the recording has no mark: {acknowledged} is 0 at every power failure, and {marks} is empty, so that the \
+    check cannot find that what was acknowledged is lost. coreplane_mark_here(n) of coreplane.h makes marks in a program of coreplane cc, \
+    and in one as it is that is linked as position-independent code (without -static or -no-pie)";
+
 /// What becomes of the file that the program found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtFirst {
@@ -80,7 +85,7 @@ impl Marked {
     /// Those of a check that is told of them, and from where on the power may fail; `chosen` are the files that have the name of the one
     /// that the check is about. Where it gets all files, and none is asked for, a mark may be about any that is ever durable.
     fn begins(args: &CrashArgs, facts: &Facts, chosen: &[u32], command: &str) -> (Marked, Vec<(usize, u64)>) {
-        let is_told = ["{acknowledged}", "{marks}"].iter().any(|word| command.contains(word));
+        let is_told = is_told_of_marks(command);
         let gets_all = args.file.is_none() && command.contains("{folder}");
         let durable = facts.files.iter().filter(|(_, f)| gets_all && f.durable).map(|(number, _)| *number);
         let about: Vec<u32> = chosen.iter().copied().chain(durable).filter(|_| is_told).collect();
@@ -91,6 +96,11 @@ impl Marked {
         let before = facts.marks_before(chosen, first).filter(|_| is_told && args.after.is_none());
         (Marked { from, before }, begins)
     }
+}
+
+/// Whether a check is told what the program had acknowledged.
+fn is_told_of_marks(command: &str) -> bool {
+    ["{acknowledged}", "{marks}"].iter().any(|word| command.contains(word))
 }
 
 /// Where files are in the folder that a check gets: what the program changed decides, and what is beside it.
@@ -492,6 +502,9 @@ impl<'a> Recorded<'a> {
                  --from-start has the power fail from then on, too",
                 self.shown()
             ));
+        }
+        if self.facts.marks.is_empty() && args.check.as_deref().is_some_and(is_told_of_marks) {
+            notes.push(WITHOUT_MARKS.into());
         }
         let moved = self.without_beside.iter().map(|_| self.folder_text());
         notes.extend(moved.chain(refused::remarks(self)));
