@@ -105,6 +105,9 @@ class Crash:
         """What has to be known to read the result, such as what was made shorter."""
         model = self._search
         tried, there, bounded = model.get("points", 0), model.get("points_in_log", 0), model.get("bounded_points", 0)
+        if model.get("ended_with_failures"):
+            ended = f"the search of the model ended with {len(model['failures'])} different failures, at {tried:,} of {there:,} points: mend these first"
+            return [*self.data["notes"], ended]
         bounds = [f"{tried:,} of {there:,} points of the model were tried, {bounded:,} with images left out: points and images raise the bounds"] if tried < there or bounded else []
         return [*self.data["notes"], *bounds]
 

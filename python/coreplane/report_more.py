@@ -143,7 +143,8 @@ def crash(folder: Path) -> Path:
     if model.get("points"):
         left = "" if model["images"] >= model["images_possible"] else f" of {model['images_possible']:,.4g} that are possible"
         points = f"{tried[0]:,} of {tried[1]:,}" if tried[0] < tried[1] else f"{tried[0]:,}"
-        said.append(f"In the model {data['model']}: {points} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} of the points.")
+        ended = f" The search ended with {len(model['failures'])} different failures: mend these first." if model.get("ended_with_failures") else ""
+        said.append(f"In the model {data['model']}: {points} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} of the points.{ended}")
     sources = (data.get("recording") or {}).get("sources", [])
     found = "".join(_failure(n, f, sources, _recorded_at(data["workload"])) for n, f in enumerate(model.get("failures", []), 1))
     failed = timed.get("failures", [])

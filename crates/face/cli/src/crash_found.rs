@@ -21,15 +21,19 @@ pub(crate) struct Found {
     pub(crate) grouped_points: usize,
     pub(crate) failing_points: usize,
     pub(crate) failures: Vec<Value>,
+    /// The search ended with as many failures as it looks for.
+    pub(crate) full: bool,
 }
 
 impl Found {
     /// With what another part of the same search found.
     pub(crate) fn with(&self, s: &Search) -> Found {
         let mut failures = self.failures.clone();
+        let failing_points = self.failing_points + s.failing_points;
         for f in s.failures.iter().map(failure) {
-            if failures.iter().all(|g| g["why"] != f["why"]) {
-                failures.push(f);
+            match failures.iter_mut().find(|g| g["why"] == f["why"]) {
+                Some(known) => join(known, &f, failing_points),
+                None => failures.push(f),
             }
         }
         Found {
@@ -40,8 +44,9 @@ impl Found {
             counted: (self.points == 0 || self.counted) && s.counted,
             bounded_points: self.bounded_points + s.bounded_points,
             grouped_points: self.grouped_points + s.grouped_points,
-            failing_points: self.failing_points + s.failing_points,
+            failing_points,
             failures,
+            full: s.full,
         }
     }
 
@@ -55,6 +60,7 @@ impl Found {
             "bounded_points": self.bounded_points,
             "grouped_points": self.grouped_points,
             "failing_points": self.failing_points,
+            "ended_with_failures": self.full,
             "failures": self.failures,
         })
     }
@@ -67,6 +73,18 @@ impl Found {
         let text =
             format!("bounded: {points} of {all} points, {bounded} with images left out (--points, --images)");
         (!is_whole && self.failing_points == 0).then_some(text)
+    }
+
+    /// Why not all points were tried, or not to their end.
+    pub(crate) fn ended(&self) -> String {
+        match self.full {
+            true => format!(
+                " (the search ended with {} different failures: mend these first)",
+                self.failures.len()
+            ),
+            false if self.points < self.points_in_log => " (the bound; --points raises it)".into(),
+            false => String::new(),
+        }
     }
 
     /// How many images there are beside those that were tried.
@@ -91,6 +109,7 @@ impl Found {
             grouped_points: number("grouped_points")?,
             failing_points: number("failing_points")?,
             failures: v["failures"].as_array()?.clone(),
+            full: v["ended_with_failures"].as_bool()?,
         })
     }
 }
@@ -102,6 +121,25 @@ fn many(n: f64) -> String {
         n if n < 1e307 => format!("{n:.1e}"),
         _ => "1e307".into(),
     }
+}
+
+/// A failure that has the words of a known one: its points, of all that fail, and what recovery says there.
+fn join(known: &mut Value, f: &Value, failing_points: usize) {
+    let points = |f: &Value| f["points"].as_u64().unwrap_or_default();
+    let said = |f: &Value| f["others"].as_array().cloned().unwrap_or_default();
+    let says_so = |a: &Value, b: &Value| crash::says_the_same(&text(a), &text(b));
+    let mut others = said(known);
+    for other in std::iter::once(f["message"].clone()).chain(said(f)) {
+        if !says_so(&known["message"], &other) && others.iter().all(|o| !says_so(o, &other)) {
+            others.push(other);
+        }
+    }
+    known["points"] = json!((points(known) + points(f)).min(failing_points as u64));
+    known["others"] = json!(others);
+}
+
+fn text(v: &Value) -> String {
+    v.as_str().unwrap_or_default().into()
 }
 
 fn failure(f: &crash::Failure) -> Value {
@@ -128,7 +166,6 @@ const MOST_NOTES: usize = 8;
 
 /// Prints one failure, as [`Found`] holds it.
 pub(crate) fn print_failure(f: &Value) {
-    let text = |v: &Value| v.as_str().unwrap_or_default().to_string();
     say!("\n  {}", text(&f["why"]));
     say!("    recovery: {}", text(&f["message"]));
     for (word, notes) in [("missing", &f["missing"]), ("there", &f["present"])] {

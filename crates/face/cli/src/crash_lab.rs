@@ -139,8 +139,7 @@ impl Lab {
 
     fn print_search(&self, s: &Found) {
         let [points, all, events] = [s.points, s.points_in_log, self.events].map(|n| count(n as u64));
-        let bound = if s.points < s.points_in_log { " (the bound; --points raises it)" } else { "" };
-        say!("\ncrash points of the model   {points} of {all} in {events} events{bound}");
+        say!("\ncrash points of the model   {points} of {all} in {events} events{}", s.ended());
         say!("images                      {}{}", count(s.images as u64), s.possible_text());
         if s.bounded_points > 0 {
             let points = count(s.bounded_points as u64);

@@ -52,6 +52,11 @@ fn words(message: &str) -> String {
     message.replace(|c: char| c.is_ascii_digit(), "")
 }
 
+/// Whether recovery says the same, but for numbers.
+pub fn says_the_same(one: &str, other: &str) -> bool {
+    words(one) == words(other)
+}
+
 impl Failure {
     /// Fails at one more point, where recovery says this.
     pub(super) fn fails_again(&mut self, message: &str) {
@@ -61,7 +66,7 @@ impl Failure {
 
     /// Whether recovery says the same, but for numbers.
     pub(super) fn says(&self, message: &str) -> bool {
-        words(&self.message) == words(message)
+        says_the_same(&self.message, message)
     }
 
     /// Whether it hangs on some of the same addresses as another one.
@@ -75,7 +80,7 @@ impl Failure {
     /// What recovery says elsewhere is kept where it differs by more than numbers.
     fn hears(&mut self, message: &str) {
         let mut known = std::iter::once(&self.message).chain(&self.others);
-        if self.others.len() < MOST_OTHERS && known.all(|other| words(other) != words(message)) {
+        if self.others.len() < MOST_OTHERS && known.all(|other| !says_the_same(other, message)) {
             self.others.push(message.into());
         }
     }
@@ -114,6 +119,8 @@ pub struct Search {
     pub counted: bool,
     /// The check ended the search.
     pub stopped: bool,
+    /// It ended with as many different failures as were asked for.
+    pub full: bool,
     /// What is known of the lines that the check reads.
     pub reads: Reads,
     /// Images tried.
@@ -186,6 +193,7 @@ fn over_points(
             let (message, acknowledged) = (small.message, tracker.last_mark());
             found.failures.push(Failure { point, acknowledged, message, why, points: 1, others: Vec::new() });
             if found.failures.len() >= bounds.failures {
+                found.full = true;
                 break;
             }
         }

@@ -48,7 +48,7 @@ pub use candidate::{Candidate, Outcome, Verdict};
 pub use facts::{Facts, FileFacts, Gap, GapKind};
 pub use files::{Change, FileState, What};
 pub use fixed::Check;
-pub use images::{Bounds, Failure, Progress, Reads, Search, search};
+pub use images::{Bounds, Failure, Progress, Reads, Search, says_the_same, search};
 pub use in_flight::Tracker;
 pub use log::{Event, Kind, Log, MOST_EVENTS, Mark, SiteId, of_beginning, of_program};
 pub use named::Named;

@@ -27,7 +27,7 @@ type WholeCheck<'c> = dyn Fn(&Candidate<'_>) -> Outcome + Sync + 'c;
 
 type Choice = BTreeMap<Unit, usize>;
 
-/// So many failures are told that lose the same places of the program.
+/// So many failures are told that lose the same places of the program, and so many sets of places are tried of one failure.
 const MOST_ALIKE: usize = 4;
 
 /// The failures that one point has, by index, and what recovery said of each there.
@@ -147,10 +147,15 @@ impl Searcher<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.found.stopped || self.found.failures.len() >= self.bounds.failures
+        self.found.stopped || self.is_full()
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.failures.len() >= self.bounds.failures
     }
 
     fn end(mut self) -> Search {
+        self.found.full = !self.found.stopped && self.is_full();
         self.found.failures.sort_by_key(|f| (f.point, f.why.missing.first().map(|note| note.event)));
         self.found
     }
@@ -317,14 +322,21 @@ impl Searcher<'_> {
         }
         let known = self.found.failures.iter().position(|f| f.why.key() == failure.why.key());
         let known = known.filter(|_| !is_another);
-        let index = known.unwrap_or(self.found.failures.len());
+        if let Some(index) = known {
+            told.entry(index).or_insert(failure.message);
+            return lost;
+        }
+        let failure = self.told(tracker, failure);
+        // Without time to make it small, one mistake loses other places of the program each time. To its reader it is one.
+        let same = self.found.failures.iter().position(|f| f.why.text == failure.why.text);
+        let index = same.unwrap_or(self.found.failures.len());
         told.entry(index).or_insert_with(|| failure.message.clone());
-        if known.is_none() {
-            if !lost.is_empty() && !is_another {
-                let changes = failure.why.loses_changes(tracker);
-                self.causes.push(Cause { lost: lost.clone(), changes, failure: index });
-            }
-            let failure = self.told(tracker, failure);
+        let causes = self.causes.iter().filter(|c| c.failure == index).count();
+        if !lost.is_empty() && !is_another && causes < MOST_ALIKE {
+            let changes = failure.why.loses_changes(tracker);
+            self.causes.push(Cause { lost: lost.clone(), changes, failure: index });
+        }
+        if same.is_none() {
             self.found.failures.push(failure);
         }
         lost

@@ -197,6 +197,46 @@ fn once_there_is_no_time_no_check_makes_a_failure_small() {
     }
 }
 
+/// Without time each image that fails loses, and has, other places; the words are those of one mistake.
+#[test]
+fn one_mistake_takes_one_place_whatever_time_is_left() {
+    let mut p = Program::new();
+    for n in 1..=20 {
+        p.store(n, 7, &format!("place {n}"));
+        p.persist(0, n);
+    }
+    let check = |image: &Candidate<'_>| {
+        let said = if value(image, 0) > 10 { "lost" } else { "not there" };
+        Outcome::of(if value(image, 0) > 0 { Err(said.into()) } else { Ok(()) })
+    };
+    let found = search_whole(&p.0, Persistency::Px86Line, BOUNDS, &check, &|| false, &mut |_| {});
+    let [failure] = &found.failures[..] else { panic!("{found:?}") };
+    assert!(found.points == found.points_in_log && !found.full, "{found:?}");
+    assert_eq!((failure.points, failure.others.len()), (found.failing_points, 1), "{found:?}");
+    assert!(failure.points >= 20, "{found:?}");
+}
+
+#[test]
+fn a_search_that_ends_with_its_failures_says_so() {
+    for (mistakes, full) in [(3, false), (20, true)] {
+        let mut p = Program::new();
+        for n in 1..=20 {
+            p.store(n, 7, &format!("place {n}"));
+            if n > mistakes {
+                p.event(Kind::Flush(FlushKind::Clwb), n, 0, "flush");
+                p.event(Kind::Fence(FenceKind::Sfence), 0, 0, "fence");
+            }
+            p.persist(0, n);
+        }
+        let check = |image: &Candidate<'_>| {
+            let lost = (1..=u64::from(value(image, 0))).find(|n| value(image, *n) == 0);
+            lost.map_or(Ok(()), |n| Err(format!("no record {n}")))
+        };
+        let found = search(&p, &check);
+        assert_eq!((found.full, found.failures.len()), (full, mistakes.min(8) as usize), "{found:?}");
+    }
+}
+
 /// A write that is not whole within a sector is told, whatever time is left.
 #[test]
 fn that_a_write_is_torn_is_tried_without_time() {
