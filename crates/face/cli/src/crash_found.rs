@@ -178,6 +178,9 @@ pub(crate) fn print_failure(f: &Value) {
             say!("    {word:8}  and {more} more (--format json lists them)");
         }
     }
+    if let Some(number) = f["acknowledged"].as_u64().filter(|n| *n > 0) {
+        say!("    marked    {number}, the last before the power failed");
+    }
     say!("    {}", replay(f["replay"].as_str().unwrap_or_default()));
     let others: Vec<&str> = f["others"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !others.is_empty() {

@@ -146,6 +146,7 @@ pub(crate) fn lab(
     refused::unseen(args, &recorded)?;
     let mut log = log_of(args, recording, &recorded)?;
     drop(shown);
+    log.tells_marks = is_told_of_marks(command);
     log.sfence_settles = machine.settings.text("ordering.sfence") != "ofence";
     // As large as each ever was: what was cut off at the end is there before.
     let near = recorded.layout.files().iter().filter(|f| !recorded.far.contains(&f.number));

@@ -94,6 +94,8 @@ pub struct Log {
     /// An sfence persists what the thread stored before, on models with epochs too: that is what a recorded program
     /// takes it for. Where the machine makes an ofence of it, it does not.
     pub sfence_settles: bool,
+    /// Recovery is told what a recorded program acknowledged by its marks.
+    pub tells_marks: bool,
     /// Its threads ran one at a time, and only turns were recorded where they handed over by plain moves.
     pub has_turns: bool,
     /// What memory held before the first event.

@@ -2,7 +2,7 @@
 
 use super::candidate::{Candidate, Outcome};
 use super::files::FileState;
-use super::images::{Bounds, Search};
+use super::images::{Bounds, Failure, Search};
 use super::log::{Event, Kind, Log};
 use super::search_whole;
 use super::{Change, StoreNote, What};
@@ -214,6 +214,28 @@ fn one_mistake_takes_one_place_whatever_time_is_left() {
     assert!(found.points == found.points_in_log && !found.full, "{found:?}");
     assert_eq!((failure.points, failure.others.len()), (found.failing_points, 1), "{found:?}");
     assert!(failure.points >= 20, "{found:?}");
+}
+
+/// A mark that comes too early is a cause among others, and only where recovery is told of marks.
+#[test]
+fn where_nothing_is_missing_the_last_mark_may_have_come_too_early() {
+    for (tells_marks, mark) in [(true, 1), (true, 0), (false, 1)] {
+        let mut p = Program::new();
+        p.0.tells_marks = tells_marks;
+        p.persist(1, 7);
+        p.event(Kind::Ended, 0, mark, "");
+        p.persist(0, 1);
+        let check = |image: &Candidate<'_>| {
+            let acknowledged = image.acknowledged().max(u64::from(mark == 0 || !tells_marks));
+            if u64::from(value(image, 0)) < acknowledged { Err("lost".into()) } else { Ok(()) }
+        };
+        let found = search(&p, &check);
+        let says = |f: &Failure| {
+            f.why.text.starts_with("nothing is missing") && f.why.text.contains("the last mark comes before")
+        };
+        assert!(!found.failures.is_empty(), "{found:?}");
+        assert_eq!(found.failures.iter().any(says), tells_marks && mark == 1, "{found:?}");
+    }
 }
 
 #[test]

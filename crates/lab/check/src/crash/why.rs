@@ -205,8 +205,12 @@ fn words(
     let Some(lost) = missing.first() else {
         let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
         let last = tracker.last_store.map_or("?", name);
+        // Without the number, which would make a failure of its own of each record of a loop.
+        let is_promised = log.tells_marks && tracker.last_mark().is_some_and(|number| number > 0);
+        let early =
+            if is_promised { "the last mark comes before what it promises is written, or " } else { "" };
         return format!(
-            "nothing is missing: after the store at {last} recovery fails although everything persists, so what an \
+            "nothing is missing: after the store at {last} recovery fails although everything persists, so {early}what an \
              operation changes is not one change, or recovery does not know how to go on from there"
         );
     };
