@@ -191,6 +191,9 @@ def test_a_line_break_in_a_name_is_kept(program: Cli) -> None:
     assert [f["path"] for f in found["files"]] == [f"{program.folder}/two\\nlines.new"] and found["differs"] == []
     whole = 'name="$(printf "two\\nlines")"; test ! -e {folder}/"$name" || grep -q contents {folder}/"$name"'
     assert (done := crash(program, whole)).returncode == 0, done.stderr
+    for image in ("{image}", '"{image}"', "'{image}'"):
+        there = f"test ! -e {image} || grep -q contents {image}; test $? = 0 && cat {image} > {{folder}}/read || test ! -e {image}"
+        assert (done := crash(program, there)).returncode == 0 and "no run of the check" not in done.stdout, done.stdout
     record(program, "lines", "without a sync")
     assert crash(program, whole).returncode == 1
 

@@ -2,6 +2,7 @@
 
 use crate::crash_beside::Beside;
 use crate::crash_names::Names;
+use crate::crash_quoted::filled;
 use crate::interrupt::Temporary;
 use crate::{Failure, abandoned};
 use check::crash::Mark;
@@ -10,7 +11,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{File, FileTimes, Metadata};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,18 +100,22 @@ impl Left<'_> {
         for beside in self.beside.iter() {
             beside.copy(&files, &self.names)?;
         }
-        let mut filled = command.replace("{folder}", &quoted(&files));
-        filled = filled.replace("{image}", &quoted(&files.join(&self.chosen)));
-        if filled.contains("{marks}") {
-            let path = folder.join("marks");
+        let (marks, image) = (folder.join("marks"), files.join(&self.chosen));
+        if command.contains("{marks}") {
             let mut text = String::new();
             for (thread, number) in &self.said.marks {
                 _ = writeln!(text, "{thread} {number}");
             }
-            std::fs::write(&path, text)?;
-            filled = filled.replace("{marks}", &quoted(&path));
+            std::fs::write(&marks, text)?;
         }
-        Ok(filled.replace("{acknowledged}", &self.said.acknowledged.to_string()))
+        let acknowledged = self.said.acknowledged.to_string();
+        let values = [
+            ("{folder}", files.as_path()),
+            ("{image}", image.as_path()),
+            ("{marks}", marks.as_path()),
+            ("{acknowledged}", Path::new(&acknowledged)),
+        ];
+        Ok(filled(command, &values))
     }
 
     /// What is there, and holes.
@@ -140,29 +144,6 @@ impl Left<'_> {
         };
         !self.files.iter().filter(|place| place.link.is_none()).all(is_untouched)
     }
-}
-
-/// A path for a shell: as it is where nothing in it means anything there. One that is no text the shell makes of its bytes.
-fn quoted(path: &Path) -> String {
-    let mut text = String::new();
-    let Some(whole) = path.to_str() else {
-        for byte in path.as_os_str().as_bytes() {
-            match byte {
-                b'/' | b'.' | b'_' | b'-' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
-                    text.push((*byte).into())
-                }
-                _ => _ = write!(text, "\\{byte:03o}"),
-            }
-        }
-        return format!("\"$(printf '{text}')\"");
-    };
-    for c in whole.chars() {
-        if !(c.is_alphanumeric() || "/._-+,:@%".contains(c)) {
-            text.push('\\');
-        }
-        text.push(c);
-    }
-    text
 }
 
 /// A folder that goes with whoever made it.
@@ -276,7 +257,7 @@ mod tests {
         let folder = temporary(1).unwrap();
         let command = left.lay_out(folder.path(), "x {image} {folder} {acknowledged} {marks}").unwrap();
         let root = folder.path().display().to_string();
-        assert_eq!(command, format!("x {root}/files/a\\ b {root}/files 4 {root}/marks"));
+        assert_eq!(command, format!("x '{root}/files/a b' {root}/files 4 {root}/marks"));
         assert!(!left.was_opened(folder.path()));
         let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
         assert_eq!(read("files/sub/l").len(), 5000, "it leads to the file beside it");

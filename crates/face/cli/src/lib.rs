@@ -40,6 +40,7 @@ mod crash_left;
 mod crash_limit;
 mod crash_names;
 mod crash_options;
+mod crash_quoted;
 mod crash_reads;
 mod crash_recorded;
 mod crash_refused;
