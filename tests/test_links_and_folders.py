@@ -192,7 +192,7 @@ def test_a_line_break_in_a_name_is_kept(program: Cli) -> None:
     whole = 'name="$(printf "two\\nlines")"; test ! -e {folder}/"$name" || grep -q contents {folder}/"$name"'
     assert (done := crash(program, whole)).returncode == 0, done.stderr
     for image in ("{image}", '"{image}"', "'{image}'"):
-        there = f"test ! -e {image} || grep -q contents {image}; test $? = 0 && cat {image} > {{folder}}/read || test ! -e {image}"
+        there = f"test ! -e {image} || grep -q contents {image}"
         assert (done := crash(program, there)).returncode == 0 and "no run of the check" not in done.stdout, done.stdout
     record(program, "lines", "without a sync")
     assert crash(program, whole).returncode == 1
@@ -270,11 +270,14 @@ def test_empty_folders_come_with_beside_and_are_named_without(program: Cli) -> N
     assert f"{{folder}} stands for {program.folder}: the files were M/new/1, top there" in said
     assert f"{program.folder}/M/cur perhaps" in said and f"--beside {program.folder}" in said
     assert (done := crash(program, check, "--beside", program.folder)).returncode == 0, done.stderr
-    assert "stands for" not in done.stdout
+    assert "without --beside for" not in done.stdout
     # A copy that lies elsewhere keeps its path, and the folder is that of both.
     shutil.copytree(program.folder, program.folder.parent / "copy")
     done = crash(program, "test -d {folder}/copy/M/cur", "--beside", "../copy")
     assert f"{{folder}} stands for {program.folder.parent}, and without --beside for {program.folder}" in done.stdout
+    # What is asked for is beside the recorded files, wherever a copy is.
+    said = crash(program, check, "--beside", "../copy").stderr
+    assert f"{program.folder}/M/cur perhaps, are not there without --beside {program.folder}\n" in said, said
 
 
 def test_folders_that_a_program_found_are_there_whatever_is_lost(program: Cli) -> None:
@@ -308,7 +311,8 @@ def test_files_that_are_only_read_do_not_move_the_folder(program: Cli) -> None:
 def test_a_check_that_opens_nothing_is_told(program: Cli) -> None:
     record(program, "read")
     told = "no run of the check opened a file of the recording"
-    assert told in crash(program, "cat {folder}/elsewhere 2>/dev/null; true").stdout
+    said = crash(program, "cat {folder}/elsewhere 2>/dev/null; true").stdout
+    assert told in said and f"{{folder}} stands for {program.folder}: the files were " in said
     assert told not in crash(program, "cat {image} 2>/dev/null; true").stdout
 
 

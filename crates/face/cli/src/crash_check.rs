@@ -248,16 +248,16 @@ impl External {
         Ok(Ran { outcome: Outcome { verdict, read: told.map(|t| t.lines), more }, steps, ended })
     }
 
-    /// What is said of runs that a reader must know of.
-    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
-        self.endless().into_iter().chain(self.turns.disturbed()).chain(self.looks_elsewhere())
+    /// What is said of runs that a reader must know of; `folder` says what `{folder}` is.
+    pub(crate) fn remarks(&self, folder: &dyn Fn() -> String) -> impl Iterator<Item = String> {
+        self.endless().into_iter().chain(self.turns.disturbed()).chain(self.looks_elsewhere(folder))
     }
 
     /// A check that looks at nothing holds whatever is lost.
-    fn looks_elsewhere(&self) -> Option<String> {
+    fn looks_elsewhere(&self, folder: &dyn Fn() -> String) -> Option<String> {
         let text = "warning: no run of the check opened a file of the recording, so that its answer says nothing of what they \
-                    hold: see that it looks for them where {image} and {folder} are";
-        (!self.opened.load(Ordering::Relaxed)).then(|| text.into())
+                    hold: see that it looks for them where {image} and {folder} are. ";
+        (!self.opened.load(Ordering::Relaxed)).then(|| text.to_string() + &folder())
     }
 
     /// Runs that did not end are no sign of what was lost.

@@ -173,7 +173,7 @@ pub(crate) fn lab(
     })??;
     lab.recording = Some(recorded.json(args, &external));
     lab.notes.splice(0..0, recorded.notes(args, &external));
-    lab.notes.extend(external.remarks());
+    lab.notes.extend(external.remarks(&|| recorded.folder_text()));
     Ok(lab)
 }
 
@@ -512,9 +512,10 @@ impl<'a> Recorded<'a> {
         notes
     }
 
-    /// The folder that files have in common, where that has what the check is not given, and the first of it.
+    /// The folder that recorded files have in common, where that has what the check is not given, and the first of it. A --beside of
+    /// somewhere else says nothing of where they are.
     pub(crate) fn lacks(&self) -> Option<(PathBuf, String)> {
-        let folder = self.names.common();
+        let folder = self.without_beside.clone().unwrap_or_else(|| self.names.common());
         let found = crash_beside::all(&folder, &recorded(self.about, &BTreeSet::new())).ok()?;
         let is_given = |one: &Beside| {
             self.beside.contains(one) || self.folders.contains(&self.names.relative_path(&one.path))

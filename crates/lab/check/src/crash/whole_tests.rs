@@ -224,6 +224,7 @@ fn where_nothing_is_missing_the_last_mark_may_have_come_too_early() {
         p.0.tells_marks = tells_marks;
         p.persist(1, 7);
         p.event(Kind::Ended, 0, mark, "");
+        p.persist(2, 1);
         p.persist(0, 1);
         let check = |image: &Candidate<'_>| {
             let acknowledged = image.acknowledged().max(u64::from(mark == 0 || !tells_marks));
