@@ -145,7 +145,8 @@ fn text(v: &Value) -> String {
 fn failure(f: &crash::Failure) -> Value {
     let note = |n: &StoreNote| {
         let file = n.file.as_deref().map(shown);
-        json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size, "file": file, "offset": n.offset})
+        let name = n.name.as_deref().map(shown);
+        json!({"site": n.site, "event": n.event, "address": n.address, "value": n.value, "size": n.size, "file": file, "name": name, "offset": n.offset})
     };
     json!({
         "point": f.point,
@@ -201,7 +202,10 @@ fn noted(n: &Value, f: &Value) -> String {
     }
     let number = |key: &str| n[key].as_u64().unwrap_or_default();
     let place = match (n["file"].as_str(), n["offset"].as_u64()) {
-        (Some(path), Some(offset)) => format!("{}+{offset:#x}", file_name(path, f)),
+        (Some(path), Some(offset)) => {
+            let name = n["name"].as_str().unwrap_or_else(|| file_name(path, f));
+            format!("{name}+{offset:#x}")
+        }
         _ => format!("{:#x}", number("address")),
     };
     format!("{site:24} [{place}] = {:#x}", number("value"))
@@ -241,8 +245,33 @@ mod tests {
         let both = json!({"missing": [a], "present": [b]});
         assert!(noted(&a, &alone).ends_with(" [log+0x38] = 0x5"));
         assert!(noted(&a, &both).ends_with(" [/d/a/log+0x38] = 0x5"));
+        let mut named = a.clone();
+        named["name"] = json!("a/log");
+        assert!(noted(&named, &alone).ends_with(" [a/log+0x38] = 0x5"), "another file is called log");
         assert!(noted(&note(Value::Null, Value::Null, 8), &alone).ends_with(" [0x10000038] = 0x5"));
         assert_eq!(noted(&note(json!("/d/a/log"), Value::Null, 0), &alone), "kv.c:7 put");
+    }
+
+    #[test]
+    fn why_a_search_ended_is_told() {
+        let found = |points, full| {
+            let failures = vec![json!({}); 8];
+            Found { points, points_in_log: 21, full, failures, ..Found::default() }
+        };
+        assert!(found(8, true).ended().contains("ended with 8 different failures"));
+        assert!(found(8, false).ended().contains("--points raises it"));
+        assert_eq!(found(21, false).ended(), "");
+        assert!(Found::read(&found(8, true).json()).is_some_and(|read| read.full));
+    }
+
+    #[test]
+    fn failures_of_one_text_are_one_with_the_points_of_both() {
+        let failure = |message: &str, points: u64, others: &[&str]| json!({"why": "w", "message": message, "points": points, "others": others});
+        let mut known = failure("key 1 is lost", 3, &["no root"]);
+        join(&mut known, &failure("key 2 is lost", 2, &["no root", "no page 7"]), 9);
+        join(&mut known, &failure("a hole", 5, &["no page 8"]), 9);
+        assert_eq!(known["points"], 9, "no more than fail");
+        assert_eq!(known["others"], json!(["no root", "no page 7", "a hole"]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! every name is a text of its own, and comes back byte by byte.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -44,6 +45,29 @@ pub fn name_among<'p, 'o>(path: &'p str, others: impl IntoIterator<Item = &'o st
     if others.into_iter().any(is_taken) { path } else { own_name(path) }
 }
 
+/// The shortest end of each path that no other has.
+pub fn endings<'p>(paths: impl IntoIterator<Item = &'p str>) -> BTreeMap<String, String> {
+    let mut open: BTreeSet<&str> = paths.into_iter().collect();
+    let mut all = BTreeMap::new();
+    let mut folders = 0;
+    while !open.is_empty() {
+        let end =
+            |path: &'p str| path.rmatch_indices('/').nth(folders).map_or(path, |(at, _)| &path[at + 1..]);
+        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+        open.iter().for_each(|path| *times.entry(end(path)).or_default() += 1);
+        open.retain(|path| {
+            let end = end(path);
+            let is_shared = times[end] > 1 && end != *path;
+            if !is_shared {
+                all.insert((*path).into(), end.into());
+            }
+            is_shared
+        });
+        folders += 1;
+    }
+    all
+}
+
 /// A name as it is shown: `\xe9` for a byte that is no part of a character, `\n` for a line break, `\x1b` for others that move
 /// what is printed.
 pub fn shown(text: &str) -> String {
@@ -78,6 +102,27 @@ pub fn path_of(text: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_told_by_the_shortest_end_that_no_other_has() {
+        let paths = [
+            "/d/pg_xact/0000",
+            "/d/sub/0000",
+            "/e/sub/0000",
+            "/d/log",
+            "sub/0000",
+            "/log/x",
+            "x",
+            "",
+            "/d/log",
+        ];
+        let ends = endings(paths);
+        let told: Vec<&str> = paths.iter().map(|path| ends[*path].as_str()).collect();
+        assert_eq!(
+            told,
+            ["pg_xact/0000", "d/sub/0000", "e/sub/0000", "log", "sub/0000", "log/x", "x", "", "log"]
+        );
+    }
 
     #[test]
     fn names_come_back_byte_by_byte_whatever_they_are() {

@@ -19,6 +19,9 @@ use workloads::Context;
 /// Index into [`Log::sites`].
 pub type SiteId = u32;
 
+/// The place of code of which the recording has none: of no file, as what a program compiles while it runs.
+const UNKNOWN: &str = "an unknown place";
+
 /// One thing that a thread did.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
@@ -102,6 +105,8 @@ pub struct Log {
     pub(super) contents: Pages,
     /// Files before the first event, by address.
     pub files: Vec<FileState>,
+    /// What is shown of paths that files ever have: the shortest end that no other has.
+    pub(super) ends: BTreeMap<String, String>,
     /// What [`Kind::Change`] events change.
     pub changes: Vec<Change>,
     /// Files of which sync_file_range wrote something out, by index.
@@ -178,7 +183,7 @@ impl Log {
     }
 
     pub(super) fn place(&self, site: SiteId) -> &str {
-        self.sites.get(site as usize).map_or("?", String::as_str)
+        self.sites.get(site as usize).map_or(UNKNOWN, String::as_str)
     }
 }
 

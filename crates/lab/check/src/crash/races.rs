@@ -160,7 +160,7 @@ fn races_of(events: Pass<'_>, log: &Log) -> Vec<Race> {
         }
         known.follow(&happened.event);
     }
-    let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str).to_string();
+    let name = |site: SiteId| log.place(site).to_string();
     let race = |((first, second), times)| Race { first: name(first), second: name(second), times };
     let mut all: Vec<Race> = known.found.into_iter().map(race).collect();
     all.sort_by_key(|r| std::cmp::Reverse(r.times));

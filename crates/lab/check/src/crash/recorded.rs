@@ -8,7 +8,7 @@ use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use trace::names::own_name;
+use trace::names::{endings, own_name};
 use trace::space::{Layout, Space, file_of};
 use trace::{Call, InOrder, Record, Recording};
 
@@ -45,12 +45,33 @@ pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
     }
     let Recorder { files, contents, written_out, has_turns, .. } = recorder;
     let contents = contents.unwrap_or_default();
-    let mut sites: Vec<String> = recording.about().locations.values().map(|name| short(name)).collect();
+    let mut sites: Vec<String> = places(recording).map(|(_, name)| name).collect();
     sites.push(UNSEEN.into());
+    let paths = recording.about().files.values().map(|f| f.path.as_str());
+    let ends = endings(paths.chain(what.named.paths().map(|(_, path)| path)).filter(|p| !p.ends_with('/')));
     let threads = recording.threads();
     let origin = Some(Arc::new(Origin { part, events, begins }));
     let sfence_settles = true;
-    Log { threads, sites, files, contents, sfence_settles, has_turns, written_out, origin, ..Log::default() }
+    Log {
+        threads,
+        sites,
+        files,
+        ends,
+        contents,
+        sfence_settles,
+        has_turns,
+        written_out,
+        origin,
+        ..Log::default()
+    }
+}
+
+/// The places of a recording's code, those without a name behind the others. Code of no file has none.
+fn places(recording: &Recording) -> impl Iterator<Item = (u32, String)> {
+    let named = &recording.about().locations;
+    let unnamed = recording.counts().locations.iter().filter(|l| **l != 0 && !named.contains_key(l));
+    let unnamed = unnamed.map(|location| (*location, format!("code offset {location:#x}")));
+    named.iter().map(|(location, name)| (*location, short(name))).chain(unnamed)
 }
 
 /// A recording, and what of it a log is of.
@@ -151,7 +172,7 @@ pub(super) const UNSEEN: &str = "code without hooks";
 
 impl Recorder {
     fn new(what: Arc<Part>) -> Recorder {
-        let (about, files) = (what.recording.about(), what.files.clone());
+        let files = what.files.clone();
         Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
@@ -161,7 +182,7 @@ impl Recorder {
             contents: None,
             out: VecDeque::new(),
             changes: 0,
-            sites: about.locations.keys().enumerate().map(|(i, l)| (*l, i as SiteId)).collect(),
+            sites: places(&what.recording).enumerate().map(|(i, (l, _))| (l, i as SiteId)).collect(),
             calls: vec![(0, 0); what.recording.threads()],
             writers: FxHashMap::default(),
             passed: vec![0; what.recording.threads()],

@@ -29,6 +29,8 @@ pub struct StoreNote {
     pub size: u8,
     /// The file that it is to, or whose name or size it changes, as it is called there; of a recorded program.
     pub file: Option<String>,
+    /// As much of that as tells it from the recording's other files.
+    pub name: Option<String>,
     /// Where it is in that file; none of a change.
     pub offset: Option<u64>,
 }
@@ -113,6 +115,7 @@ impl Mattering {
             value: e.value,
             size: e.size,
             file: self.file.clone(),
+            name: self.file.as_ref().and_then(|file| log.ends.get(file)).cloned(),
             offset: self.offset,
         }
     }
@@ -128,7 +131,8 @@ impl Mattering {
         let (Some(file), Some(offset), true) = (&self.file, self.offset, is_same) else {
             return self.named(log);
         };
-        let name = shown(name_among(file, other.file.as_deref()));
+        let beside = || name_among(file, other.file.as_deref());
+        let name = shown(log.ends.get(file).map_or_else(beside, String::as_str));
         self.told(log, &format!(" to {name}+{offset:#x}"))
     }
 
@@ -203,14 +207,14 @@ fn words(
     (missing, present): (&[Mattering], &[Mattering]),
 ) -> String {
     let Some(lost) = missing.first() else {
-        let name = |site: SiteId| log.sites.get(site as usize).map_or("?", String::as_str);
-        let last = tracker.last_store.map_or("?", name);
+        let after = |site: SiteId| format!("after the store at {}", log.place(site));
+        let when = tracker.last_store.map_or_else(|| "before the first store".into(), after);
         // Without the number, which would make a failure of its own of each record of a loop.
         let is_promised = log.tells_marks && tracker.last_mark().is_some_and(|number| number > 0);
         let early =
             if is_promised { "the last mark comes before what it promises is written, or " } else { "" };
         return format!(
-            "nothing is missing: after the store at {last} recovery fails although everything persists, so {early}what an \
+            "nothing is missing: {when} recovery fails although everything persists, so {early}what an \
              operation changes is not one change, or recovery does not know how to go on from there"
         );
     };
