@@ -191,10 +191,12 @@ impl QueuedMedia for CachedDimm {
         loop {
             let next = self.next();
             if next > to {
-                return;
+                break;
             }
             self.step(next, done);
         }
+        // While no request waits the DRAM's refreshes are no next event; whoever asks now is not to wait for all of them.
+        self.step(to, done);
     }
 
     fn look_at(&mut self, _: bool) -> Time {

@@ -84,6 +84,23 @@ fn a_miss_takes_the_drams_time_and_the_dimms_and_the_next_read_of_the_line_the_d
     assert_eq!(counts, [1, 1, 0, 0, 0, 1]);
 }
 
+/// What an idle DRAM has refreshed meanwhile is done when the next request comes.
+#[test]
+fn a_read_takes_no_longer_the_longer_nobody_asked() {
+    let refresh = Dur::ps((dram_spec().rfc + dram_spec().rp) * dram_spec().clock_ps);
+    for pause in [20_000, 200_000, 900_000] {
+        let (answers, counts) = served(&[(0, 0, false), (pause, 0, false)], false);
+        let waited = answers[1].1.since(at(pause));
+        assert!(waited <= refresh + dram_read() + Dur::ns(2), "{waited:?} after {pause} ns");
+        assert_eq!(counts, [1, 1, 0, 0, 0, 1]);
+        // The line that a miss brings in finds the DRAM as it is, too.
+        let (answers, _) =
+            served(&[(0, 0, false), (pause, LINES, false), (pause + 2_000, LINES, false)], false);
+        let waited = answers[2].1.since(at(pause + 2_000));
+        assert!(waited <= refresh + dram_read() + Dur::ns(2), "{waited:?} after {pause} ns and a miss");
+    }
+}
+
 #[test]
 fn who_asks_for_a_line_on_its_way_waits_for_it_and_it_is_fetched_once() {
     let (answers, counts) = served(&[(0, 0, false), (100, 0, false)], false);
