@@ -176,7 +176,8 @@ impl Described {
             SwapDevice::Nvme => (64, 90, 3000, false),
         };
         let (latency, pages) = (Dur::ns(us * 1000), self.kernel.swap_gib * PAGES_OF_GIB);
-        Some(SwapSpec { pages, channels, read: latency, write: latency, page: page_time(mbps), seeks })
+        let page = page_time(mbps);
+        Some(SwapSpec { pages, channels, read: latency, write: latency, page, seeks, is_pm: false })
     }
 }
 

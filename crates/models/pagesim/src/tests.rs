@@ -39,6 +39,7 @@ pub(crate) fn spec(dram: u64, pm: u64, online: bool) -> MachineSpec {
         write: ns(20_000),
         page: ns(2000),
         seeks: false,
+        is_pm: false,
     };
     let memory = MemorySpec {
         zones: vec![
@@ -165,6 +166,28 @@ fn filling_pages_of_pm_wears_it_whoever_fills_them() {
     assert_eq!(written(3, 1, true), zeroed + zeroed / PAGE * 64, "the same pages, and a line of each");
     let swapped_in = written(1, 2, false) - written(1, 1, false);
     assert!(swapped_in.is_multiple_of(PAGE) && swapped_in > 0, "{swapped_in}");
+}
+
+/// Swap slots of persistent memory are written as any of it: no page of a zone is, here.
+#[test]
+fn what_leaves_for_persistent_memory_is_written_to_it() {
+    let written = |is_pm: bool| {
+        let mut spec = spec(1, 0, true);
+        spec.memory.zones.truncate(1);
+        spec.memory.device_sections = 0;
+        spec.memory.swap.iter_mut().for_each(|swap| swap.is_pm = is_pm);
+        let steps = vec![PageStep::Map { area: 0, pages: 60_000 }, sweep(0, 60_000, true)];
+        let m = ran(spec, program(steps));
+        let (pages, memory) = (m.memory().swap_traffic().1, m.memory());
+        assert!(pages > 0);
+        assert_eq!(memory.has_pm(), is_pm);
+        assert!(!is_pm || memory.most_worn() > 0);
+        assert!(memory.most_worn() <= memory.counts.pm_written);
+        (memory.counts.pm_written, pages * PAGE)
+    };
+    let (bytes, swapped) = written(true);
+    assert_eq!(bytes, swapped);
+    assert_eq!(written(false).0, 0);
 }
 
 /// Pages are zeroed in the cache: their first visit finds them, and what is changed is written when its place is taken.

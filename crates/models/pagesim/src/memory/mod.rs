@@ -218,12 +218,13 @@ impl MemoryManager {
 
     /// Bytes written to the most written section of persistent memory.
     pub fn most_worn(&self) -> u64 {
-        self.sections.iter().map(|s| s.written).max().unwrap_or(0)
+        let sections = self.sections.iter().map(|s| s.written).max().unwrap_or(0);
+        sections.max(self.swap.as_ref().map_or(0, Swap::most_worn))
     }
 
     /// Whether there is persistent memory, known to the allocator or not.
     pub fn has_pm(&self) -> bool {
-        self.spec.device_sections > 0 || self.gives_pm()
+        self.spec.device_sections > 0 || self.gives_pm() || self.swap.as_ref().is_some_and(Swap::is_pm)
     }
 
     /// Whether the allocator gives persistent memory to programs, or may.

@@ -1,6 +1,7 @@
 //! Reclaim: the lists' second chance, kswapd, and what leaves.
 
 use super::MemoryManager;
+use super::spec::PAGE;
 use super::table::{ACCESSED, PLACE};
 use crate::policy::Policy;
 use units::{Dur, Time};
@@ -118,6 +119,9 @@ impl MemoryManager {
     /// Slots that follow each other are one request.
     fn write_out(&mut self, zone: usize, slots: &[(u32, u64)], now: Time) {
         let Some(swap) = &mut self.swap else { return };
+        if swap.is_pm() {
+            self.counts.pm_written += PAGE * slots.len() as u64;
+        }
         for run in slots.chunk_by(|(a, _), (b, _)| *b == a + 1) {
             let done = swap.writes(now, run[0].0, run.len() as u64);
             self.leaving.extend(run.iter().map(|(_, frame)| (done, *frame)));

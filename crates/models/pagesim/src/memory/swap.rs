@@ -1,6 +1,7 @@
 //! A swap device: slots, and requests that queue for its channels and share its bandwidth.
 
 use super::bits::Bits;
+use super::spec::{PAGE, SECTION};
 use super::table::PageNumber;
 use super::usage::Level;
 use units::{Dur, Time};
@@ -20,6 +21,8 @@ pub struct SwapSpec {
     pub page: Dur,
     /// A request next to the last one needs no time until its first byte (a disk's head is there).
     pub seeks: bool,
+    /// Its slots are persistent memory, one after the other, which what leaves for them wears.
+    pub is_pm: bool,
 }
 
 /// The device.
@@ -38,12 +41,15 @@ pub(crate) struct Swap {
     pub(crate) slots: Level,
     pub(crate) written: u64,
     pub(crate) read: u64,
+    /// Bytes written to each section of its persistent memory.
+    sections: Vec<u64>,
 }
 
 impl Swap {
     pub(crate) fn new(spec: SwapSpec) -> Swap {
         let free = Bits::full(spec.pages);
         let channels = vec![Time::ZERO; spec.channels.max(1)];
+        let sections = if spec.is_pm { spec.pages.div_ceil(SECTION) } else { 0 };
         Swap {
             spec,
             free,
@@ -56,6 +62,7 @@ impl Swap {
             slots: Level::default(),
             written: 0,
             read: 0,
+            sections: vec![0; sections as usize],
         }
     }
 
@@ -105,7 +112,21 @@ impl Swap {
     /// When a write of `pages` from `slot` on ends.
     pub(crate) fn writes(&mut self, now: Time, slot: u32, pages: u64) -> Time {
         self.written += pages;
+        if self.spec.is_pm {
+            (u64::from(slot)..u64::from(slot) + pages)
+                .for_each(|slot| self.sections[(slot / SECTION) as usize] += PAGE);
+        }
         self.request(now, slot, pages, self.spec.write)
+    }
+
+    /// Whether its slots are persistent memory.
+    pub(crate) fn is_pm(&self) -> bool {
+        self.spec.is_pm
+    }
+
+    /// Bytes written to the section of its persistent memory that most was written to.
+    pub(crate) fn most_worn(&self) -> u64 {
+        self.sections.iter().max().copied().unwrap_or(0)
     }
 
     fn request(&mut self, now: Time, slot: u32, pages: u64, latency: Dur) -> Time {
@@ -125,7 +146,7 @@ mod tests {
 
     fn device(channels: usize, seeks: bool) -> Swap {
         let (read, write, page) = (Dur::ns(100), Dur::ns(50), Dur::ns(10));
-        Swap::new(SwapSpec { pages: 16, channels, read, write, page, seeks })
+        Swap::new(SwapSpec { pages: 16, channels, read, write, page, seeks, is_pm: false })
     }
 
     #[test]
@@ -144,6 +165,25 @@ mod tests {
         let first = disk.writes(Time::ZERO, 3, 2);
         assert_eq!(disk.writes(first, 5, 1), first + Dur::ns(10));
         assert_eq!(disk.writes(first, 9, 1), first + Dur::ns(10 + 50 + 10));
+    }
+
+    #[test]
+    fn what_leaves_wears_the_sections_that_its_slots_are_in() {
+        let latency = Dur::ns(100);
+        let spec = SwapSpec {
+            pages: 2 * SECTION + 1,
+            channels: 1,
+            read: latency,
+            write: latency,
+            page: latency,
+            seeks: false,
+            is_pm: true,
+        };
+        let mut d = Swap::new(spec);
+        d.writes(Time::ZERO, SECTION as u32 - 1, 3);
+        d.writes(Time::ZERO, 2 * SECTION as u32, 1);
+        d.reads(Time::ZERO, 0, 1);
+        assert_eq!((d.sections.as_slice(), d.most_worn()), ([PAGE, 2 * PAGE, PAGE].as_slice(), 2 * PAGE));
     }
 
     #[test]

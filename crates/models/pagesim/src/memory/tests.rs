@@ -44,6 +44,7 @@ fn spec(dram: u64, pm: u64, online: bool, swap: u64) -> MemorySpec {
         write: Dur::ns(20_000),
         page: Dur::ns(2000),
         seeks: false,
+        is_pm: false,
     });
     MemorySpec {
         zones: vec![

@@ -29,6 +29,7 @@ impl Policy for PmBlock {
             write,
             page: platform.pm_page,
             seeks: false,
+            is_pm: true,
         };
         Layout {
             swap: Some(swap),
