@@ -80,7 +80,10 @@ impl Tracked {
 /// Stores of all cores, as they happen. Cost of a store: one look-up by page; memory: two pages for each page stored to.
 pub struct DirtyWindows {
     length: Dur,
+    begins: Time,
     ends: Time,
+    /// The window that lasts is counted already: the program ended in it.
+    is_closed: bool,
     pages: FxHashMap<u32, Box<Tracked>>,
     touched: Vec<u32>,
     windows: u64,
@@ -94,7 +97,9 @@ impl DirtyWindows {
     /// Windows of `length`, the first from the beginning.
     pub fn new(length: Dur) -> DirtyWindows {
         DirtyWindows {
+            begins: Time::ZERO,
             ends: Time::ZERO + length,
+            is_closed: false,
             length,
             pages: FxHashMap::default(),
             touched: Vec::new(),
@@ -108,6 +113,7 @@ impl DirtyWindows {
     /// A program stored `size` bytes, which do not cross a line.
     pub fn store(&mut self, at: Time, offset: u64, size: u8, value: u64) {
         self.pass(at);
+        self.is_closed = false;
         let page = (offset / PAGE as u64) as u32;
         let tracked = self.pages.entry(page).or_insert_with(Tracked::new);
         if !tracked.in_window {
@@ -136,17 +142,20 @@ impl DirtyWindows {
         self.changed
     }
 
-    /// Windows that have ended by `now` are counted.
+    /// Windows that have ended by `now` are counted, those without a store among them.
     pub fn pass(&mut self, now: Time) {
         if now >= self.ends {
             self.close();
             let past = now.since(self.ends).as_ps() / self.length.as_ps();
-            self.ends += Dur::ps((past + 1) * self.length.as_ps());
+            self.windows += past;
+            self.begins = self.ends + Dur::ps(past * self.length.as_ps());
+            self.ends = self.begins + self.length;
+            self.is_closed = false;
         }
     }
 
     fn close(&mut self) {
-        self.windows += 1;
+        self.windows += u64::from(!self.is_closed);
         self.touched.sort_unstable();
         let (mut last_stored, mut last_changed) = (None, None);
         for page in self.touched.drain(..) {
@@ -161,25 +170,31 @@ impl DirtyWindows {
         }
     }
 
-    /// Hands up both definitions, of the windows that have ended.
-    pub fn stats(&self, sink: &mut dyn StatSink) {
+    /// Hands up both definitions, of the windows that have ended by `now`. One without a store may end at any time.
+    pub fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        self.pass(now);
+        let is_empty = now > self.begins && !self.is_closed && self.touched.is_empty();
+        let windows = self.windows + u64::from(is_empty);
         StoredStats::from(&self.stored).hand_up(sink);
         ChangedStats::from(&self.changed).hand_up(sink);
-        WindowStats { windows: self.windows }.hand_up(sink);
+        WindowStats { windows }.hand_up(sink);
     }
 
     /// The program ends: so does the last window.
     pub fn finish(&mut self) {
         if !self.touched.is_empty() {
             self.close();
+            self.is_closed = true;
         }
     }
 
     /// What was stored before `now` is of windows that have ended; the next one begins.
     pub fn next_window(&mut self, now: Time) {
         self.pass(now);
-        self.finish();
-        self.ends = now + self.length;
+        if now > self.begins {
+            self.close();
+        }
+        (self.begins, self.ends, self.is_closed) = (now, now + self.length, false);
     }
 
     /// The region of interest begins.
@@ -232,6 +247,30 @@ mod tests {
         all.next_window(at(230));
         all.next_window(at(230));
         assert_eq!((all.stored.bytes, all.changed.bytes, all.windows), (24, 3, 3));
+    }
+
+    #[test]
+    fn windows_without_a_store_are_counted_until_the_end() {
+        let at = |ns| Time::ZERO + Dur::ns(ns);
+        for ends in [false, true] {
+            let mut all = DirtyWindows::new(Dur::ns(100));
+            all.next_window(at(50));
+            assert_eq!(all.windows, 1);
+            all.store(at(60), 0, 8, 1);
+            // Of 50 to 150 ns, and so on.
+            all.store(at(455), 0, 8, 2);
+            assert_eq!(all.windows, 1 + 4);
+            if ends {
+                all.finish();
+            }
+            let mut tally = params::Tally::default();
+            all.stats(at(700), &mut tally);
+            all.next_window(at(700));
+            assert_eq!((all.windows, all.stored.bytes), (1 + 7, 16), "six, and a half: {ends}");
+            assert_eq!(tally.number("tracking.windows") as u64, 8);
+            all.next_window(at(700));
+            assert_eq!(all.windows, 1 + 7);
+        }
     }
 
     #[test]

@@ -192,8 +192,8 @@ impl Companion for SharedDaemon {
         seen
     }
 
-    fn stats(&mut self, _: Time, sink: &mut dyn StatSink) {
-        SharedDaemon::stats(self, sink);
+    fn stats(&mut self, now: Time, sink: &mut dyn StatSink) {
+        SharedDaemon::stats(self, now, sink);
     }
 
     fn lines_per_page(&self) -> Option<Vec<u64>> {

@@ -246,9 +246,9 @@ impl SharedDaemon {
         pages.into_iter().map(|(page, frame)| (page, local_tier::address(frame, 0))).collect()
     }
 
-    /// Hands up what the daemon counted, and what programs changed.
-    pub fn stats(&self, sink: &mut dyn StatSink) {
-        let shared = self.0.borrow();
+    /// Hands up what the daemon counted, and what programs changed by `now`.
+    pub fn stats(&self, now: Time, sink: &mut dyn StatSink) {
+        let shared = &mut *self.0.borrow_mut();
         let (counts, near) = (shared.daemon.counts, &shared.daemon.local_tier);
         let protected = Some(shared.protected).filter(|_| shared.spec.protect > Dur::ZERO);
         let spec = shared.daemon.spec();
@@ -267,7 +267,7 @@ impl SharedDaemon {
             prefetched: prefetches.then_some(counts.prefetched),
         };
         counted.hand_up(sink);
-        shared.dirty.stats(sink);
+        shared.dirty.stats(now, sink);
         shared.uses.iter().for_each(|u| u.stats(sink));
     }
 }

@@ -166,7 +166,7 @@ pub(crate) struct WrittenStats {
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "tracking")]
 pub(crate) struct WindowStats {
-    /// windows of dirty tracking
+    /// windows of dirty tracking, with a store or without
     pub(crate) windows: u64,
 }
 
