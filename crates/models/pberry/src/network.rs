@@ -14,7 +14,7 @@ pub struct Faults {
     pub late_one_in: u64,
     /// See `late_one_in`.
     pub late: Dur,
-    /// Delivered twice, the second time later by `late`.
+    /// Sent twice by the network, the second time right after the first and later by `late`.
     pub duplicate_one_in: u64,
 }
 
@@ -46,7 +46,10 @@ pub struct Network {
     apart: BinaryHeap<Reverse<Flying>>,
     /// When each direction can begin with the next packet.
     free: [Time; 2],
+    /// Packets that were sent, by which faults are counted.
     sent: u64,
+    /// Those and their duplicates.
+    packets: u64,
     order: u64,
     bytes: [u64; 2],
     lost: u64,
@@ -60,6 +63,7 @@ impl Network {
             apart: BinaryHeap::new(),
             free: [Time::ZERO; 2],
             sent: 0,
+            packets: 0,
             order: 0,
             bytes: [0; 2],
             lost: 0,
@@ -70,9 +74,7 @@ impl Network {
     /// Sends a packet: a request to the remote host, an answer from it.
     pub fn send(&mut self, now: Time, packet: Packet) {
         let way = usize::from(matches!(packet, Packet::Data { .. } | Packet::Stored { .. }));
-        let begins = now.max(self.free[way]);
-        self.free[way] = begins + self.spec.byte * packet.bytes();
-        self.bytes[way] += packet.bytes();
+        let arrives = self.wire(now, way, &packet);
         self.sent += 1;
         let faults = self.spec.faults;
         let sent = self.sent;
@@ -81,15 +83,25 @@ impl Network {
             self.lost += 1;
             return;
         }
-        let arrives = self.free[way] + self.spec.latency;
-        let again = hits(faults.duplicate_one_in).then(|| packet.clone());
-        again.into_iter().for_each(|packet| self.put_apart(arrives + faults.late, packet));
+        if hits(faults.duplicate_one_in) {
+            // Both are on the wire, one after the other.
+            let again = self.wire(now, way, &packet);
+            self.put_apart(again + faults.late, packet.clone());
+        }
         if hits(faults.late_one_in) {
             self.put_apart(arrives + faults.late, packet);
         } else {
             let flying = self.flies(arrives, packet);
             self.flying[way].push_back(flying);
         }
+    }
+
+    /// A packet takes its time of the wire in a direction. Gives when it arrives.
+    fn wire(&mut self, now: Time, way: usize, packet: &Packet) -> Time {
+        self.free[way] = now.max(self.free[way]) + self.spec.byte * packet.bytes();
+        self.bytes[way] += packet.bytes();
+        self.packets += 1;
+        self.free[way] + self.spec.latency
     }
 
     /// So many bytes go to the remote host beside packets, whose answers nobody waits for.
@@ -138,6 +150,6 @@ impl Network {
 
     /// Bytes to the remote host, bytes from it, packets, packets lost.
     pub fn counts(&self) -> (u64, u64, u64, u64) {
-        (self.bytes[0], self.bytes[1], self.sent, self.lost)
+        (self.bytes[0], self.bytes[1], self.packets, self.lost)
     }
 }
