@@ -11,7 +11,7 @@ pub(crate) const STATISTICS: &[&[StatisticInfo]] = &[DimmStats::TABLE, CacheStat
 pub(crate) struct DimmStats {
     /// blocks of 256 B read from the media
     pub(crate) block_reads: u64,
-    /// blocks of 256 B written to the media
+    /// blocks of 256 B written to the media, those that wait for them among them
     pub(crate) block_writes: u64,
     /// blocks written of which not all lines had been written
     pub(crate) partial_writes: u64,

@@ -25,7 +25,7 @@ pub(super) struct Counts {
     write_backs: u64,
     /// flushes that joined one of the same line that was still waiting
     joined_flushes: u64,
-    /// flushes of strands on their way
+    /// flushes of strands on their way, those in the persist queue among them
     strand_flushes: Occupancy,
 }
 

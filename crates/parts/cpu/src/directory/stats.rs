@@ -6,7 +6,7 @@ use params::Statistics;
 #[derive(Clone, Debug, Default, Statistics)]
 #[statistics(prefix = "llc")]
 pub(super) struct Stats {
-    /// requests served by the shared cache
+    /// requests served by the shared cache, counted as they arrive there; cpu.misses counts them as they leave a core
     pub(super) hits: u64,
     /// requests that went to memory
     #[stat(explains = "time.memory")]
