@@ -155,6 +155,22 @@ def test_evidence_of_a_difference_moves_with_it(cli: Cli) -> None:
     assert seen
 
 
+def test_evidence_is_what_took_the_time_and_few_keys_that_differ_are_named(cli: Cli) -> None:
+    (cli.folder / "small.toml").write_text('extends = "pberry"\n[remote]\nlocal_kib = 1024\n')
+    (cli.folder / "slow.toml").write_text('extends = "intel"\n[memory.pm]\nread_ns = 1000\n')
+    sets = ("--set", "workload.operations=3000", "--set", "workload.keys=5000", "--set", "workload.threads=2")
+    args = ("compare", "redis-random", "--on", "pberry,small.toml", *sets, "--explain")
+    kernel = next(r for r in cli.json(*args)["machines"][1]["reasons"] if r["cause"] == "kernel")
+    # Not what there is none of with enough memory: the pages that are fetched.
+    assert kernel["evidence"]["statistic"] == "remote.fetches"
+    assert "; they differ in remote.local_kib 1024 against " in " ".join(cli(*args).split())
+    # The same program waits longer for the same locks: a few more of them are not why.
+    args = ("compare", "queue", "--on", "intel,slow.toml", "--set", "workload.operations=500", "--explain")
+    assert all(r.get("evidence", {}).get("statistic") != "cpu.locked" for r in cli.json(*args)["machines"][1]["reasons"])
+    assert "; they differ in memory.pm.read_ns 1000 against " in " ".join(cli(*args).split())
+    assert "they differ in" not in cli("compare", "queue", "--on", "intel,eadr", "--set", "workload.operations=100", "--explain")
+
+
 def test_a_verdict_without_a_failure_says_what_it_left_out(cli: Cli) -> None:
     few = ("crash", "intel", "hashmap", "--set", "workload.operations=60", "--points", "30", "--images", "2")
     found = cli.json(*few)["model_images"]

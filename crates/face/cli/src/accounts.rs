@@ -160,12 +160,8 @@ fn shares(report: &Report, base: &Report) -> Vec<Reason> {
         .zip(&other.causes)
         .map(|((cause, here), (_, there))| {
             let more_ns = here / own.cores - there / other.cores;
-            Reason {
-                cause,
-                more_ns,
-                share: more_ns / difference,
-                evidence: evidence(cause, more_ns, report, base),
-            }
+            let share = more_ns / difference;
+            Reason { cause, more_ns, share, evidence: evidence(cause, [*here, *there], report, base) }
         })
         .filter(|reason| reason.share.is_finite())
         .collect();
@@ -173,14 +169,35 @@ fn shares(report: &Report, base: &Report) -> Vec<Reason> {
     all
 }
 
-/// Of what may be behind a cause, what changed most, in the direction of its time.
-fn evidence(cause: &Cause, more_ns: f64, report: &Report, base: &Report) -> Option<(&'static str, f64, f64)> {
+/// What may be behind the time of a cause, here and on the baseline.
+fn evidence(
+    cause: &Cause,
+    times: [f64; 2],
+    report: &Report,
+    base: &Report,
+) -> Option<(&'static str, f64, f64)> {
     // What a machine does not report has not happened there.
     let both = |name: &'static str| (name, report.get(name).unwrap_or(0.0), base.get(name).unwrap_or(0.0));
-    let change = |(_, here, there): &(&str, f64, f64)| (here - there).abs() / here.max(*there).max(1.0);
-    let moved = machine::behind(cause.statistic).map(|info| both(info.name)).filter(|all| change(all) > 0.05);
-    let moved = moved.filter(|(_, here, there)| (here > there) == (more_ns > 0.0));
-    moved.max_by(|a, b| change(a).total_cmp(&change(b)))
+    most_of(machine::behind(cause.statistic).map(|info| both(info.name)), times)
+}
+
+/// What is evidence accounts for so much of a cause's difference, if each event takes as long as the others.
+const ACCOUNTS: f64 = 0.25;
+
+/// Of counts here and there, the one with most events more where there is more time: a few are not why, though they may be
+/// any number of times as many.
+fn most_of(
+    counts: impl Iterator<Item = (&'static str, f64, f64)>,
+    [here, there]: [f64; 2],
+) -> Option<(&'static str, f64, f64)> {
+    let part = |less: f64, more: f64| (more - less) / more.max(f64::MIN_POSITIVE);
+    let moved = |(_, own, other): &(&str, f64, f64)| {
+        if here > there { part(*other, *own) } else { part(*own, *other) }
+    };
+    let time = part(here.min(there), here.max(there));
+    counts
+        .filter(|all| moved(all) > 0.05 && moved(all) > ACCOUNTS * time)
+        .max_by(|a, b| (a.1 - a.2).abs().total_cmp(&(b.1 - b.2).abs()))
 }
 
 /// How many times as fast as another a machine is, by their numbers: the least and the greatest, where there are several runs.
@@ -219,10 +236,7 @@ fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
     if other.time != report.time || other.time_of_work().total_cmp(&report.time_of_work()).is_ne() {
         return None;
     }
-    let (here, there) = (&report.description, &other.description);
-    let differs = |p: &&Param| here.settings.get(p.key) != there.settings.get(p.key);
-    let acts = |p: &&Param| here.acts(p.key) || there.acts(p.key);
-    let keys: Vec<&str> = MACHINE.iter().filter(differs).filter(acts).map(|p| p.key).collect();
+    let keys: Vec<&str> = different(report, other).map(|p| p.key).collect();
     (!keys.is_empty()).then(|| {
         let more = if keys.len() > KEYS { ", ..." } else { "" };
         let keys = keys[..keys.len().min(KEYS)].join(", ");
@@ -232,8 +246,36 @@ fn alike(report: &Report, (name, other): &(&str, &Report)) -> Option<String> {
     })
 }
 
+/// Keys that act on either machine and differ.
+fn different(report: &Report, other: &Report) -> impl Iterator<Item = &'static Param> {
+    let (here, there) = (&report.description, &other.description);
+    let differs = |p: &&Param| here.settings.get(p.key) != there.settings.get(p.key);
+    let acts = |p: &&Param| here.acts(p.key) || there.acts(p.key);
+    MACHINE.iter().filter(differs).filter(acts)
+}
+
 /// Keys that a sentence names.
 const KEYS: usize = 4;
+
+/// The keys by which two machines differ that are one but for a few: what they are set to, here and there.
+fn set_apart(report: &Report, base: &Report) -> Option<String> {
+    let keys: Vec<&Param> = different(report, base).collect();
+    if keys.len() > FEW || keys.iter().any(|p| KNOWN_BY.contains(&p.key)) {
+        return None;
+    }
+    let value = |report: &Report, p: &Param| {
+        report.description.settings.get(p.key).map_or_else(|| "none".into(), |value| p.kind.show(value))
+    };
+    let said = |p: &&Param| format!("{} {} against {}", p.key, value(report, p), value(base, p));
+    let said: Vec<String> = keys.iter().map(said).collect();
+    (!said.is_empty()).then(|| said.join(" and "))
+}
+
+/// Keys that are named with their values.
+const FEW: usize = 2;
+
+/// Keys that machines are known by.
+const KNOWN_BY: [&str; 2] = ["ordering.model", "fusion.design"];
 
 /// What is said of a machine against the baseline.
 fn against_baseline(
@@ -279,6 +321,9 @@ fn against_baseline(
     let against = against(report, base);
     if !against.is_empty() {
         text += &format!(", but {}", listed(&against));
+    }
+    if let Some(apart) = set_apart(report, base) {
+        text += &format!("; they differ in {apart}");
     }
     text + "."
 }
@@ -366,6 +411,19 @@ mod tests {
         assert_eq!(names(first_of(up)), ["compute", "memory", "fences"]);
         assert_eq!(names(first_of(of(&[0.8, 0.1, 0.1, 0.0]))), ["compute", "memory"]);
         assert_eq!(names(first_of(of(&[1.1, 0.04, -0.1, -0.04]))), ["compute"]);
+    }
+
+    #[test]
+    fn evidence_is_what_most_events_are_of_and_not_what_began_at_none() {
+        let most = |counts: &[(&'static str, f64, f64)], times| most_of(counts.iter().copied(), times);
+        let faults = [("fetches", 5522.0, 48.0), ("shootdowns", 566.0, 0.0), ("writes", 10.0, 12.0)];
+        assert_eq!(most(&faults, [11.7, 0.1]), Some(faults[0]));
+        let turned = faults.map(|(name, here, there)| (name, there, here));
+        assert_eq!(most(&turned, [0.1, 11.7]), Some(turned[0]));
+        // More locked operations by a tenth, for locks are waited for five times as long, are not why.
+        assert_eq!(most(&[("locked", 625.0, 570.0)], [5.0, 1.0]), None);
+        assert_eq!(most(&[("locked", 625.0, 570.0)], [1.1, 1.0]), Some(("locked", 625.0, 570.0)));
+        assert_eq!(most(&[("same", 5.0, 5.0), ("less", 4.0, 5.0), ("none", 0.0, 0.0)], [2.0, 1.0]), None);
     }
 
     #[test]

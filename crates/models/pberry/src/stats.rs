@@ -78,6 +78,7 @@ pub(crate) struct AgentStats {
     #[stat(name = "packets_lost")]
     pub(crate) lost: u64,
     /// requests for lines
+    #[stat(explains = "time.kernel time.memory")]
     pub(crate) fetches: u64,
     /// reads that found their line missing, and had it fetched before its page
     #[stat(name = "critical_lines")]
