@@ -43,7 +43,7 @@ int main(int count, char **words) {
         return put("data", sync) || rename("data", "file") || folder(".");
     }
     if (!strcmp(word, "saved")) {
-        if (mkdir("d", 0755) || put("d/new", 1) || folder("d") || rename("d/new", "d/data") || folder(sync ? "d" : ".")) return 1;
+        if (mkdir("d", 0755) || folder(".") || put("d/new", 1) || folder("d") || rename("d/new", "d/data") || folder(sync ? "d" : ".")) return 1;
         coreplane_mark_here(1);
         return 0;
     }
@@ -268,7 +268,7 @@ def test_empty_folders_come_with_beside_and_are_named_without(program: Cli) -> N
     check = "test ! -e {folder}/M/new/1 || test -d {folder}/M/cur"
     said = crash(program, check).stderr
     assert f"{{folder}} stands for {program.folder}: the files were M/new/1, top there" in said
-    assert f"{program.folder}/M/cur perhaps" in said and f"--beside {program.folder}" in said
+    assert f"{program.folder}/M/cur, which the program made" in said and f"--beside {program.folder}" in said
     assert (done := crash(program, check, "--beside", program.folder)).returncode == 0, done.stderr
     assert "without --beside for" not in done.stdout
     # A copy that lies elsewhere keeps its path, and the folder is that of both.

@@ -173,10 +173,20 @@ static uint64_t device_beside(const char *path) {
     return raw_stat(AT_FDCWD, folder, &s, 0) ? 0 : s.st_dev;
 }
 
+/* Of the file systems in which the program made folders, the first: a sync of a folder there is of their names. */
+static uint64_t made_on[8];
+static unsigned made_count;
+
+static int has_made_on(uint64_t device) {
+    for (unsigned i = 0; i < made_count && i < 8; i++)
+        if (made_on[i] == device) return 1;
+    return made_count > 8;
+}
+
 /* Whether a folder is of a file system that has certainly none of the recorded files. Where layers are one, files may have another device
  * than folders; another process may have files that are not known here. */
 static int is_elsewhere(uint64_t device) {
-    if (each_process || file_count == 1) return 0;
+    if (each_process || file_count == 1 || has_made_on(device)) return 0;
     for (uint32_t n = 1; n < file_count; n++)
         if (files[n].device == device) return 0;
     for (uint32_t n = 1; n < file_count; n++) {
@@ -347,6 +357,30 @@ static void attributes_changed_of(int folder, const char *path, int extended) {
     int fd = (int)raw(SYS_openat, folder, (long)path, O_PATH | O_CLOEXEC, 0, 0, 0);
     attributes_changed(fd, extended);
     if (fd >= 0) raw_close(fd);
+}
+
+/* A folder was made, or removed: its path as the kernel has it. Which ones are made is said of each once. */
+static void folder_changed(struct buffer *b, enum call call, const char *whole, uint32_t location) {
+    char path[4098];
+    size_t n = strlen(whole);
+    if (!b || !is_interesting(whole) || !enter_files(b)) return;
+    __real_memcpy(path, whole, n);
+    __real_memcpy(path + n, "/.", 3);
+    struct stat s;
+    struct name *name = name_of(path);
+    if (name && call == CALL_MAKE_FOLDER && !name->made++) {
+        write_text("made-folder", whole);
+        if (!raw_stat(AT_FDCWD, whole, &s, 0) && !has_made_on(s.st_dev) && made_count++ < 8) made_on[made_count - 1] = s.st_dev;
+    }
+    leave_files(b);
+    if (name) record_call(b, call, 0, name->number, location, next_stamp());
+}
+
+static void folder_made(struct buffer *b, int folder, const char *path, uint32_t location) {
+    char whole[4096];
+    if (!b) return;
+    path_of_folder(folder, path, whole, sizeof whole);
+    folder_changed(b, CALL_MAKE_FOLDER, whole, location);
 }
 
 static void mapped_file(struct buffer *b, struct file *f, uint64_t address, uint64_t bytes, uint64_t offset, uint32_t location) {

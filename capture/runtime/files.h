@@ -23,6 +23,8 @@ static void leave_files(struct buffer *b) {
 struct name {
     struct name *next;
     uint32_t number;
+    /* Of a folder: whether it is told that the program makes it. */
+    int made;
     char path[];
 };
 static struct name *name_heads[NAME_HEADS];
@@ -46,15 +48,16 @@ static size_t hash(const char *text) {
     return h ^ h >> 32;
 }
 
-/* A path's number; its text is recorded with the first. */
-static uint32_t name_number(const char *path) {
+/* A path; its text is recorded with the first. */
+static struct name *name_of(const char *path) {
     struct name **head = &name_heads[hash(path) % NAME_HEADS];
     for (struct name *n = *head; n; n = n->next)
-        if (!strcmp(n->path, path)) return n->number;
+        if (!strcmp(n->path, path)) return n;
     struct name *n = keep(sizeof *n + strlen(path) + 1);
-    if (!n) return 0;
+    if (!n) return NULL;
     __real_memcpy(n->path, path, strlen(path) + 1);
     n->number = name_count++;
+    n->made = 0;
     n->next = *head;
     *head = n;
     char text[4300];
@@ -62,7 +65,13 @@ static uint32_t name_number(const char *path) {
     text[at++] = '\n';
     __real_memcpy(text + at, path, strlen(path) + 1);
     write_text("name", text);
-    return n->number;
+    return n;
+}
+
+/* Its number. */
+static uint32_t name_number(const char *path) {
+    const struct name *n = name_of(path);
+    return n ? n->number : 0;
 }
 
 /* Texts of what is not modelled, each written once into a trace. */
@@ -146,6 +155,13 @@ static int is_interesting(const char *path) {
 }
 
 #define LONG_PATH "a path of more than 4095 bytes: what is done to its file"
+#define NO_PROC "a file where no /proc tells paths, as after chroot: what is done to it"
+
+/* Why the kernel tells no path of what is there. */
+static const char *pathless(void) {
+    struct stat s;
+    return raw_stat(AT_FDCWD, "/proc/self/fd", &s, 0) ? NO_PROC : LONG_PATH;
+}
 
 /* By what is recorded, a file has so many bytes now. */
 static void has_bytes(struct file *f, uint64_t bytes) {
@@ -300,7 +316,7 @@ static struct file *look_up(struct buffer *b, int folder, const char *path, cons
     if (!f) {
         /* Without a name it is gone after a power failure, and yet shared by who has it open. */
         int ignored = !is_interesting(whole);
-        if (!*whole && s->st_nlink > 0 && !out_of_sight && !reading) tell_all(b, LONG_PATH, 0, location);
+        if (!*whole && s->st_nlink > 0 && !out_of_sight && !reading) tell_all(b, pathless(), 0, location);
         if ((s->st_nlink == 0 && !by_host) || !(f = new_file(ignored ? NULL : b, s, location))) return NULL;
         f->ignored = (uint8_t)ignored;
     }
@@ -393,7 +409,7 @@ static int path_of_name(int folder, const char *path, char *whole, size_t room) 
 static struct file *file_of_name(struct buffer *b, int folder, const char *path, char *whole, struct stat *s, uint32_t location) {
     if (raw_stat(folder, path, s, AT_SYMLINK_NOFOLLOW) || (!S_ISREG(s->st_mode) && !S_ISLNK(s->st_mode))) return NULL;
     if (!path_of_name(folder, path, whole, 4096)) {
-        if (!reading) goes_out_of_sight(b, LONG_PATH, location);
+        if (!reading) goes_out_of_sight(b, pathless(), location);
         return NULL;
     }
     if (!enter_files(b)) return NULL;

@@ -13,6 +13,7 @@
     each(posix_fallocate) each(posix_fallocate64) each(mmap) each(mmap64) each(ioctl) each(munmap) each(mremap) \
     each(read) each(pread) each(pread64) each(readv) each(open) each(open64) each(openat) each(openat64) each(creat) each(close) \
     each(rename) each(renameat) each(renameat2) each(link) each(linkat) each(symlink) each(symlinkat) each(unlink) each(unlinkat) each(remove) \
+    each(mkdir) each(mkdirat) each(mkdtemp) each(rmdir) \
     each(fopen) each(fopen64) each(fclose) each(fflush) each(fwrite) each(fputs) each(fputc) each(fprintf) each(vfprintf) each(fread)
 #define FOUND_IN_LIBPMEM(each) \
     each(pmem_persist) each(pmem_msync) each(pmem_flush) each(pmem_drain) each(pmem_deep_flush) each(pmem_deep_drain) \

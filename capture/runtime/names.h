@@ -73,16 +73,52 @@ INSTEAD int unlink(const char *path) {
 LIBRARY(unlinkat)
 INSTEAD int unlinkat(int folder, const char *path, int flags) {
     struct named n;
-    int known = find_going(&n, folder, path, PC), failed = REAL(unlinkat)(folder, path, flags);
+    int known = find_going(&n, folder, path, PC);
+    if (flags & AT_REMOVEDIR) find_folder(&n, folder, path);
+    int failed = REAL(unlinkat)(folder, path, flags);
     if (known && !failed) unlinked(&n, PC);
+    else if (!failed) folder_gone(&n, PC);
     return failed;
 }
 LIBRARY(remove)
 INSTEAD int remove(const char *path) {
     struct named n;
-    int known = find_going(&n, AT_FDCWD, path, PC), failed = REAL(remove)(path);
+    int known = find_going(&n, AT_FDCWD, path, PC);
+    if (!known) find_folder(&n, AT_FDCWD, path);
+    int failed = REAL(remove)(path);
     if (known && !failed) unlinked(&n, PC);
+    else if (!failed) folder_gone(&n, PC);
     return failed;
+}
+LIBRARY(rmdir)
+INSTEAD int rmdir(const char *path) {
+    struct named n = {.b = begin()};
+    find_folder(&n, AT_FDCWD, path);
+    int failed = REAL(rmdir)(path);
+    if (!failed) folder_gone(&n, PC);
+    return failed;
+}
+
+LIBRARY(mkdir)
+INSTEAD int mkdir(const char *path, mode_t mode) {
+    struct buffer *b = begin();
+    int failed = REAL(mkdir)(path, mode);
+    if (!failed) folder_made(b, AT_FDCWD, path, PC);
+    return failed;
+}
+LIBRARY(mkdirat)
+INSTEAD int mkdirat(int folder, const char *path, mode_t mode) {
+    struct buffer *b = begin();
+    int failed = REAL(mkdirat)(folder, path, mode);
+    if (!failed) folder_made(b, folder, path, PC);
+    return failed;
+}
+LIBRARY(mkdtemp)
+INSTEAD char *mkdtemp(char *path) {
+    struct buffer *b = begin();
+    char *made = REAL(mkdtemp)(path);
+    if (made) folder_made(b, AT_FDCWD, path, PC);
+    return made;
 }
 
 static int rename_recorded(int folder, const char *old, int to_folder, const char *new, unsigned flags, uint32_t location,

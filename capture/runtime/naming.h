@@ -87,6 +87,16 @@ static void unlinked(const struct named *n, uint32_t location) {
     name_gone(n);
 }
 
+/* A folder before it goes, where the name is of one. */
+static void find_folder(struct named *n, int folder, const char *path) {
+    *n->path = 0;
+    if (n->b) path_of_folder(folder, path, n->path, sizeof n->path);
+}
+
+static void folder_gone(const struct named *n, uint32_t location) {
+    if (*n->path) folder_changed(n->b, CALL_REMOVE_FOLDER, n->path, location);
+}
+
 static void renamed(struct named *from, struct named *to, int folder, const char *path, uint32_t location) {
     struct buffer *b = from->b;
     if (!b) return;

@@ -71,7 +71,15 @@ static void before_mapping_call(struct buffer *b, struct system_call *c, UInt nu
 static void before_name_call(struct buffer *b, struct system_call *c, UInt number, const UWord *a) {
     switch (number) {
     case __NR_unlink: c->known = find_named(&c->named, b, AT_FDCWD, (const char *)a[0], c->location); break;
-    case __NR_unlinkat: c->known = find_named(&c->named, b, (int)a[0], (const char *)a[1], c->location); break;
+    case __NR_unlinkat:
+        c->known = find_named(&c->named, b, (int)a[0], (const char *)a[1], c->location);
+        if (a[2] & AT_REMOVEDIR) find_folder(&c->named, (int)a[0], (const char *)a[1]);
+        break;
+    case __NR_rmdir:
+        c->named = (struct named){.b = b};
+        c->known = 0;
+        find_folder(&c->named, AT_FDCWD, (const char *)a[0]);
+        break;
     case __NR_rename: before_rename(&c->renaming, AT_FDCWD, (const char *)a[0], AT_FDCWD, (const char *)a[1], c->location); break;
     default: before_rename(&c->renaming, (int)a[0], (const char *)a[1], (int)a[2], (const char *)a[3], c->location);
     }
@@ -91,7 +99,7 @@ static int is_of_files(UInt number, const UWord *a) {
     case __NR_sendfile: case __NR_copy_file_range: case __NR_splice:
     case __NR_ftruncate: case __NR_truncate: case __NR_fallocate: case __NR_ioctl:
     case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: case __NR_link: case __NR_linkat:
-    case __NR_symlink: case __NR_symlinkat:
+    case __NR_symlink: case __NR_symlinkat: case __NR_mkdir: case __NR_mkdirat: case __NR_rmdir:
     case __NR_fsync: case __NR_fdatasync: case __NR_sync: case __NR_syncfs: case __NR_sync_file_range: case __NR_msync:
     case __NR_mmap: case __NR_munmap: case __NR_mremap:
     case NR_IO_URING_SETUP: case __NR_io_submit: return 1;
@@ -129,7 +137,7 @@ static void before_file_call(ThreadId tid, UInt number, const UWord *a) {
     case __NR_truncate: c->file = file_through_links(b, (const char *)a[0], c->location); break;
     case __NR_fallocate: before_allocate(&c->allocation, (int)a[0], (int)a[1], a[2], a[3], c->location); break;
     case __NR_ioctl: before_ioctl(&c->by_ioctl, (int)a[0], a[1], a[2], c->location); break;
-    case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
+    case __NR_unlink: case __NR_unlinkat: case __NR_rmdir: case __NR_rename: case __NR_renameat: case __NR_renameat2: before_name_call(b, c, number, a); break;
     case __NR_fsync: case __NR_fdatasync: before_sync(b, c, (int)a[0]); break;
     case __NR_msync:
         if (is_of_pmem(caller)) msync_in_library();
@@ -193,8 +201,9 @@ static void after_write_call(struct system_call *c, UInt number, const UWord *a,
 
 static void after_name_call(struct buffer *b, struct system_call *c, UInt number, const UWord *a) {
     switch (number) {
-    case __NR_unlink: case __NR_unlinkat:
+    case __NR_unlink: case __NR_unlinkat: case __NR_rmdir:
         if (c->known) unlinked(&c->named, c->location);
+        else if (number == __NR_rmdir || (number == __NR_unlinkat && a[2] & AT_REMOVEDIR)) folder_gone(&c->named, c->location);
         break;
     case __NR_rename: after_rename(&c->renaming, AT_FDCWD, (const char *)a[1], 0, c->location); break;
     case __NR_renameat: case __NR_renameat2:
@@ -260,9 +269,11 @@ static void after_file_call(ThreadId tid, UInt number, const UWord *a, long resu
     case __NR_truncate:
         if (c->file) resized(b, c->file, a[1], c->location);
         break;
-    case __NR_unlink: case __NR_unlinkat: case __NR_rename: case __NR_renameat: case __NR_renameat2: case __NR_link: case __NR_linkat:
+    case __NR_unlink: case __NR_unlinkat: case __NR_rmdir: case __NR_rename: case __NR_renameat: case __NR_renameat2: case __NR_link: case __NR_linkat:
         after_name_call(b, c, number, a);
         break;
+    case __NR_mkdir: folder_made(b, AT_FDCWD, (const char *)a[0], c->location); break;
+    case __NR_mkdirat: folder_made(b, (int)a[0], (const char *)a[1], c->location); break;
     case __NR_symlink: made_link(b, AT_FDCWD, (const char *)a[1], c->location); break;
     case __NR_symlinkat: made_link(b, (int)a[1], (const char *)a[2], c->location); break;
     case __NR_fsync: case __NR_fdatasync: case __NR_sync: case __NR_syncfs: case __NR_sync_file_range: case __NR_msync:

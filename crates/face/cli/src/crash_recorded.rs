@@ -512,16 +512,18 @@ impl<'a> Recorded<'a> {
         notes
     }
 
-    /// The folder that recorded files have in common, where that has what the check is not given, and the first of it. A --beside of
-    /// somewhere else says nothing of where they are.
-    pub(crate) fn lacks(&self) -> Option<(PathBuf, String)> {
+    /// The folder that recorded files have in common, where that has what the check is not given, the first of it, and whether all of it
+    /// is folders that the program made. A --beside of somewhere else says nothing of where they are.
+    pub(crate) fn lacks(&self) -> Option<(PathBuf, String, bool)> {
         let folder = self.without_beside.clone().unwrap_or_else(|| self.names.common());
         let found = crash_beside::all(&folder, &recorded(self.about, &BTreeSet::new())).ok()?;
         let is_given = |one: &Beside| {
             self.beside.contains(one) || self.folders.contains(&self.names.relative_path(&one.path))
         };
-        let first = found.iter().find(|one| !is_given(one))?;
-        Some((folder, shown_path(&first.path)))
+        let made: BTreeSet<PathBuf> = self.about.made_folders.iter().map(|path| path_of(path)).collect();
+        let lacking = || found.iter().filter(|one| !is_given(one));
+        let first = lacking().find(|one| !made.contains(&one.path)).or_else(|| lacking().next())?;
+        Some((folder, shown_path(&first.path), made.contains(&first.path)))
     }
 
     /// What `{folder}` is, and what is there in the end.

@@ -6,6 +6,7 @@ use crate::crash_names::Names;
 use crate::crash_options::{RESULT, folder};
 use crate::crash_recorded::Recorded;
 use crate::output;
+use crate::record_gone::GONE;
 use check::crash::{Facts, FileState, Gap, GapKind, Persistency};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -117,6 +118,9 @@ fn gap_of(gap: &Gap, name: &dyn Fn(u32) -> String) -> String {
                 "another process changes it or makes it durable, and when is not in this recording{place}"
             )
         }
+        GapKind::Differs if bytes >= LARGEST_FILE => {
+            format!("{}: {GONE}", gap.file.map_or_else(String::new, name))
+        }
         GapKind::Differs => format!("the program left other bytes than its recording gives{place}"),
     }
 }
@@ -151,8 +155,14 @@ pub(crate) fn remarks(recorded: &Recorded<'_>) -> Vec<String> {
 pub(crate) fn uncut(args: &CrashArgs, recorded: &Recorded<'_>, message: &str) -> Failure {
     let gaps: Vec<&Gap> = recorded.facts.gaps.iter().collect();
     let lacks = || {
-        recorded.lacks().map_or(String::new(), |(folder, first)| {
+        recorded.lacks().map_or(String::new(), |(folder, first, is_made)| {
             let folder = folder.display();
+            if is_made {
+                return format!(
+                    "; folders without a file, as {first}, which the program made, are in no image: with --beside {folder} they are there \
+                     whatever is lost"
+                );
+            }
             format!(
                 "; what it only read, and folders without a file, as {first} perhaps, are not there without --beside {folder}"
             )

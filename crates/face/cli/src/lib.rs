@@ -69,6 +69,7 @@ mod races;
 mod record;
 mod record_check;
 mod record_folders;
+mod record_gone;
 mod record_hosts;
 mod record_own;
 mod record_places;

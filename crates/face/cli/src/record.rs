@@ -197,6 +197,7 @@ fn finish(
         about.notes.push(format!("the program ended with exit code {code}"));
     }
     about.notes.extend(record_check::odd_names(&about));
+    about.notes.extend(record_check::made_folders(&about));
     let checks = record_check::against_files(&file)?;
     about.differs.extend(checks.iter().flat_map(|c| c.differs.iter().copied()));
     about.notes.extend(record_check::not_compared(&checks));

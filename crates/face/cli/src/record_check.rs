@@ -1,6 +1,7 @@
 //! What a recording says that its program left in its files, against what is there.
 
 use crate::Failure;
+use crate::record_gone::{self, GONE, Left};
 use crate::trace_info;
 use nix::unistd::{Whence, lseek};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +10,6 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use trace::left::{LeftFile, differences};
 use trace::{About, Differs, Recording};
-
-/// Why a file is not compared that has a name which another has now.
-const EARLIER: &str = "an earlier file of this name, which the program removed or replaced";
 
 /// One file of the recording.
 pub(crate) struct Check {
@@ -39,7 +37,12 @@ pub(crate) fn range(d: &Differs) -> String {
 pub(crate) fn warnings(trace: &Recording, checks: &[Check]) -> Vec<String> {
     let (about, counts) = (trace.about(), trace.counts());
     let mut all: Vec<String> = about.notes.clone();
-    for check in checks.iter().filter(|c| !c.differs.is_empty()) {
+    let (gone, changed): (Vec<&Check>, Vec<&Check>) = checks
+        .iter()
+        .filter(|c| !c.differs.is_empty())
+        .partition(|c| c.differs.iter().any(record_gone::is_whole));
+    all.extend(gone.iter().map(|check| format!("warning: {}: {GONE}", check.path)));
+    for check in changed {
         let ranges: Vec<String> = check.differs.iter().take(3).map(range).collect();
         let more = check.differs.len().saturating_sub(ranges.len());
         let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
@@ -87,25 +90,57 @@ pub(crate) fn odd_names(about: &About) -> Vec<String> {
     odd.iter().map(told).collect()
 }
 
+/// Folders that the program made and left there: no image has one of its own.
+pub(crate) fn made_folders(about: &About) -> Option<String> {
+    const SHOWN: usize = 3;
+    let is_there = |path: &&String| trace::names::path_of(path).is_dir();
+    let all: Vec<&String> = about.made_folders.iter().filter(is_there).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let shown: Vec<String> = all.iter().take(SHOWN).map(|path| trace::names::shown(path)).collect();
+    let more = all.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!(
+        "it makes folders ({}{more}), which are taken as durable at once: images have one as soon as they have a file in it, and none without a file",
+        shown.join(", ")
+    ))
+}
+
 /// Compares all files of a recording that are still there.
 pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure> {
     let about = recording.about();
     let mut left: BTreeMap<u32, Box<dyn LeftFile>> = BTreeMap::new();
     let mut checks: BTreeMap<u32, Check> = BTreeMap::new();
     let last = about.last_files();
-    for (number, file) in &about.files {
-        let why = match open(about, &file.path, &file.identity) {
-            // It was made with what it leads to, and nothing changes that.
-            _ if about.links.contains_key(number) => continue,
-            _ if !last.contains(number) => EARLIER.into(),
-            Ok(found) => {
-                left.insert(*number, Box::new(found));
-                String::new()
-            }
-            Err(why) => why,
+    let mut names = None;
+    // It was made with what it leads to, and nothing changes that.
+    for (number, file) in about.files.iter().filter(|(number, _)| !about.links.contains_key(number)) {
+        let mut check = Check {
+            path: trace_info::path(about, *number),
+            is_compared: true,
+            why: String::new(),
+            differs: Vec::new(),
         };
-        let path = trace_info::path(about, *number);
-        let check = Check { path, is_compared: why.is_empty(), why, differs: Vec::new() };
+        match open(about, &file.path, &file.identity) {
+            Ok(found) if found.is_at_first && last.contains(number) => {
+                _ = left.insert(*number, Box::new(found))
+            }
+            found => {
+                let names = names.get_or_insert_with(|| Left::of(recording));
+                if knows_names(recording) && names.is_lost(*number, &file.identity) {
+                    check.differs.push(record_gone::whole(*number));
+                } else {
+                    match found {
+                        Ok(found) if last.contains(number) => _ = left.insert(*number, Box::new(found)),
+                        Err(Some(why)) => check = check.not_compared(&why),
+                        Ok(_) | Err(None) => {
+                            check = check.not_compared(absence(&file.path, names.is_removed(*number)));
+                        }
+                    }
+                }
+            }
+        }
         checks.insert(*number, check);
     }
     for differs in differences(recording, &left)? {
@@ -119,6 +154,8 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
 struct OnDisk {
     file: File,
     size: u64,
+    /// Under the name at which it was first seen.
+    is_at_first: bool,
 }
 
 impl LeftFile for OnDisk {
@@ -144,22 +181,36 @@ impl LeftFile for OnDisk {
     }
 }
 
-/// The file under the name at which it was first seen, or under another that the program gave it.
-fn open(about: &About, path: &str, identity: &str) -> Result<OnDisk, String> {
-    let others = || about.names.values().map(String::as_str);
-    // The program gave or took that name, and it is there.
-    let is_replaced =
-        others().any(|n| n == path) && std::fs::symlink_metadata(trace::names::path_of(path)).is_ok();
-    let mut why = if is_replaced { EARLIER } else { "it is gone" }.to_string();
-    for path in std::iter::once(path).chain(others()) {
+/// Whether all that happens to names of files is recorded: one process has them, up to its end, and they are as they are called here.
+fn knows_names(recording: &Recording) -> bool {
+    recording.is_finished() && recording.about().hosts.is_empty()
+}
+
+/// Why a file is not there, of which the recording says that it lost all its names, or that it has one.
+fn absence(path: &str, is_removed: bool) -> &'static str {
+    let is_there = std::fs::symlink_metadata(trace::names::path_of(path)).is_ok();
+    match (is_removed, is_there) {
+        (true, true) => "an earlier file of this name, which the program removed or replaced",
+        (true, false) => "the program removed it",
+        (false, true) => "another file has its name",
+        (false, false) => "it is gone",
+    }
+}
+
+/// The file under the name at which it was first seen, or under another that the program gave it; where it is there and cannot be
+/// opened, why.
+fn open(about: &About, path: &str, identity: &str) -> Result<OnDisk, Option<String>> {
+    let others = about.names.values().map(String::as_str);
+    let mut why = None;
+    for (number, path) in std::iter::once(path).chain(others).enumerate() {
         let path = trace::names::path_of(path);
         let Ok(meta) = std::fs::metadata(&path) else { continue };
         if format!("{}:{}", meta.dev(), meta.ino()) != identity || !meta.is_file() {
             continue;
         }
         match File::open(path) {
-            Ok(file) => return Ok(OnDisk { file, size: meta.len() }),
-            Err(e) => why = e.to_string(),
+            Ok(file) => return Ok(OnDisk { file, size: meta.len(), is_at_first: number == 0 }),
+            Err(e) => why = Some(e.to_string()),
         }
     }
     Err(why)

@@ -178,6 +178,7 @@ fn save(
     begun.note_folders(&mut about);
     let kernel = process.map_or(0, |(_, _, kernel)| kernel);
     about.notes.push(format!("one of several processes: {name}"));
+    about.notes.extend(record_check::made_folders(&about));
     let checks = record_check::against_files(&recording)?;
     let is_shared = |file: &str| {
         let identity = recording.about().files.values().find(|f| f.path == file).map(|f| &f.identity);

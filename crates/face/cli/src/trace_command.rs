@@ -201,7 +201,10 @@ fn value(trace: &Recording, r: &Record) -> String {
         Kind::Call => {
             let (call, bytes) = (Call::from_number(r.value as u8), r.value >> 8);
             let name = call.map_or("?", Call::name);
-            if matches!(call, Some(Call::Link | Call::Unlink | Call::Rename)) {
+            if matches!(
+                call,
+                Some(Call::Link | Call::Unlink | Call::Rename | Call::MakeFolder | Call::RemoveFolder)
+            ) {
                 format!("{name} {}", text(&trace.about().names, bytes))
             } else if bytes == u64::MAX >> 8 {
                 // As many bytes as there are.

@@ -5,6 +5,7 @@ use crate::lines::say;
 use crate::output::Table;
 use crate::quantity::count;
 use crate::record_check;
+use crate::record_gone::{self, GONE};
 use crate::recordings;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -172,6 +173,10 @@ fn print_doubts(trace: &Described) {
     }
     for d in about.differs.iter().take(10) {
         let Differs { file, .. } = d;
+        if record_gone::is_whole(d) {
+            say!("\nnot explained: {}: {GONE}", path(about, *file));
+            continue;
+        }
         say!(
             "\nnot explained: {} of {} differ from what is recorded",
             record_check::range(d),

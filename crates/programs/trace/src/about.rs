@@ -59,6 +59,8 @@ pub struct About {
     pub names: BTreeMap<u64, String>,
     /// Folders of these, and those above them, that were there before the program ran.
     pub folders: BTreeSet<String>,
+    /// Folders that the program made.
+    pub made_folders: BTreeSet<String>,
     /// Texts of what was seen and is not modelled, by number.
     pub unseen: BTreeMap<u64, String>,
     /// Bytes that the recording does not explain.
@@ -103,6 +105,7 @@ impl About {
             }
             "name" => self.names.extend([numbered(value).ok_or_else(bad)?]),
             "folder" => _ = self.folders.insert(value.into()),
+            "made-folder" => _ = self.made_folders.insert(value.into()),
             "unseen" => self.unseen.extend([numbered(value).ok_or_else(bad)?]),
             "differs" => self.differs.push(differs(value).ok_or_else(bad)?),
             "elsewhere" => _ = self.elsewhere.insert(value.into()),
@@ -138,6 +141,7 @@ impl About {
         all.extend(self.links.iter().map(|(n, text)| ("link", format!("{n}\n{text}"))));
         all.extend(self.names.iter().map(|(n, text)| ("name", format!("{n}\n{text}"))));
         all.extend(self.folders.iter().map(|path| ("folder", path.clone())));
+        all.extend(self.made_folders.iter().map(|path| ("made-folder", path.clone())));
         all.extend(self.unseen.iter().map(|(n, text)| ("unseen", format!("{n}\n{text}"))));
         let differs = |d: &Differs| format!("{} {} {}", d.file, d.offset, d.bytes);
         all.extend(self.differs.iter().map(|d| ("differs", differs(d))));
@@ -242,6 +246,7 @@ pub(crate) mod tests {
             links: BTreeMap::from([(3, "../b c".into())]),
             names: BTreeMap::from([(1, "/tmp/a journal".into())]),
             folders: BTreeSet::from(["/tmp".into()]),
+            made_folders: BTreeSet::from(["/tmp/a\nb".into()]),
             unseen: BTreeMap::from([(0, "vmsplice into the file".into())]),
             differs: vec![Differs { file: 3, offset: 64, bytes: 8 }],
             elsewhere: BTreeSet::from(["8:2".into()]),

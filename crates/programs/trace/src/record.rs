@@ -114,6 +114,10 @@ pub enum Call {
     Unlink = 17,
     /// The name that the operand tells becomes name number `bytes`; of a folder's names, those of all files in it change.
     Rename = 18,
+    /// The folder of name number `bytes` is made; the name ends in `/.`.
+    MakeFolder = 19,
+    /// The folder of name number `bytes` is no more.
+    RemoveFolder = 20,
 }
 
 /// What a call makes durable.
@@ -155,7 +159,9 @@ impl Call {
             | Call::SyncFileRange
             | Call::Link
             | Call::Unlink
-            | Call::Rename => Syncs::Nothing,
+            | Call::Rename
+            | Call::MakeFolder
+            | Call::RemoveFolder => Syncs::Nothing,
         }
     }
 
@@ -173,13 +179,15 @@ impl Call {
             | Call::SyncFileRange
             | Call::Link
             | Call::Unlink
-            | Call::Rename => Resizes::Not,
+            | Call::Rename
+            | Call::MakeFolder
+            | Call::RemoveFolder => Resizes::Not,
         }
     }
 }
 
 /// All calls.
-pub(crate) const CALLS: [Call; 13] = [
+pub(crate) const CALLS: [Call; 15] = [
     Call::Write,
     Call::Msync,
     Call::MsyncAsync,
@@ -193,6 +201,8 @@ pub(crate) const CALLS: [Call; 13] = [
     Call::Link,
     Call::Unlink,
     Call::Rename,
+    Call::MakeFolder,
+    Call::RemoveFolder,
 ];
 
 impl Call {
@@ -217,6 +227,8 @@ impl Call {
             Call::Link => "link",
             Call::Unlink => "unlink",
             Call::Rename => "rename",
+            Call::MakeFolder => "make-folder",
+            Call::RemoveFolder => "remove-folder",
         }
     }
 }

@@ -165,6 +165,11 @@ impl Log {
         self.files.partition_point(|f| f.base <= address).checked_sub(1)
     }
 
+    /// The folder that is made, or else removed.
+    pub(super) fn folder_change(&self, event: &Event) -> Option<(&str, bool)> {
+        self.origin.as_ref()?.folder_change(event)
+    }
+
     /// The folder that a sync call is for, where that is known.
     pub(super) fn folder(&self, sync: &Event) -> Option<&str> {
         self.origin.as_ref()?.folder(sync)

@@ -30,6 +30,7 @@ mod images_tests;
 mod in_flight;
 mod known;
 mod log;
+mod made_folders;
 mod named;
 mod pages;
 mod persistence_lint;

@@ -46,7 +46,9 @@ impl Named {
                     | Call::Fsync
                     | Call::Sync
                     | Call::SyncFolder
-                    | Call::SyncFileRange,
+                    | Call::SyncFileRange
+                    | Call::MakeFolder
+                    | Call::RemoveFolder,
                 ),
                 _,
             ) => None,

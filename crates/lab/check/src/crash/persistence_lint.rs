@@ -3,6 +3,7 @@
 use super::files::{Change, What, moved};
 use super::in_flight::writes;
 use super::log::{Event, Happened, Kind, Log, SiteId};
+use super::made_folders::MadeFolders;
 use super::recorded::{OUTSIDE, UNSEEN};
 use protocol::FenceKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +50,7 @@ struct LineState {
 struct Names {
     synced: BTreeSet<u64>,
     pending: Vec<Named>,
+    folders: MadeFolders,
 }
 
 /// A name that nothing has made durable yet, but for the sync of another folder.
@@ -84,6 +86,7 @@ const MOST_PENDING: usize = 1000;
 impl Names {
     fn follow(&mut self, log: &Log, change: &Change, call: &Event) {
         let Some(base) = log.files.get(change.file).map(|file| file.base) else { return };
+        self.folders.follow(base, &change.what);
         match &change.what {
             What::Size(_) | What::AtLeast(_) => {}
             What::Unlink(name) => _ = self.forget(name),
@@ -95,6 +98,15 @@ impl Names {
                     self.note(base, name, Some(from), call);
                 }
             }
+        }
+    }
+
+    /// A folder is made or removed, which is told as a load.
+    fn follow_folder(&mut self, log: &Log, event: &Event) {
+        match log.folder_change(event) {
+            Some((folder, true)) => self.folders.make(folder, event.site, event.thread),
+            Some((folder, false)) => self.folders.remove(folder),
+            None => {}
         }
     }
 
@@ -115,6 +127,7 @@ impl Names {
     fn sync(&mut self, log: &Log, event: &Event) -> Vec<Named> {
         let covered = event.address..event.address.saturating_add(event.value);
         self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
+        self.folders.sync(log.folder(event), &covered);
         if let Some(folder) = log.folder(event) {
             self.pending.retain(|pending| !pending.is_in(folder));
             self.pending.iter_mut().for_each(|pending| pending.by_folder = true);
@@ -141,6 +154,14 @@ impl ByTheWay {
     fn add(&mut self, names: Vec<Named>, counts: bool) {
         for named in names.into_iter().filter(|_| counts) {
             self.0.entry(named.site).or_insert((0, named.name)).0 += 1;
+        }
+    }
+
+    /// What `names` tells now, of a thread or at the end.
+    fn add_told(&mut self, names: &mut Names, thread: Option<u16>, counts: bool) {
+        self.add(names.told(thread), counts);
+        for made in names.folders.told(thread).into_iter().filter(|_| counts) {
+            self.0.entry(made.site).or_insert((0, made.path)).0 += 1;
         }
     }
 }
@@ -233,12 +254,13 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 }
                 to_fence[thread] = false;
             }
-            Kind::Ended => by_the_way.add(names.told(Some(event.thread)), index >= begins),
-            Kind::Locked { .. } | Kind::Load | Kind::Synchronise(_) | Kind::Begins => {}
+            Kind::Ended => by_the_way.add_told(&mut names, Some(event.thread), index >= begins),
+            Kind::Load => names.follow_folder(log, &event),
+            Kind::Locked { .. } | Kind::Synchronise(_) | Kind::Begins => {}
             Kind::Change => change.iter().for_each(|change| names.follow(log, change, &event)),
         }
     }
-    by_the_way.add(names.told(None), true);
+    by_the_way.add_told(&mut names, None, true);
     found.extend(by_the_way.0.iter().map(|(site, (times, _))| ((BY_ANOTHER_SYNC, *site), *times)));
     // Where nothing is flushed, and what is stored to files is synced, fences are there for the program's threads.
     let has_fences = flushes || stores && !syncs;

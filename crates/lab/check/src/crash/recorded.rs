@@ -107,9 +107,22 @@ impl Origin {
 
     /// The folder that a sync call is for, where the recording tells it.
     pub(super) fn folder(&self, sync: &Event) -> Option<&str> {
+        self.folder_at(sync.address).filter(|_| sync.value == 0)
+    }
+
+    fn folder_at(&self, address: u64) -> Option<&str> {
         let names = &self.part.recording.about().names;
-        let name = names.get(&(sync.address.checked_sub(OUTSIDE)? / 64)).filter(|_| sync.value == 0)?;
-        name.strip_suffix("/.")
+        names.get(&(address.checked_sub(OUTSIDE)? / 64))?.strip_suffix("/.")
+    }
+
+    /// The folder that a program makes, or else removes, in what is told as a load.
+    pub(super) fn folder_change(&self, event: &Event) -> Option<(&str, bool)> {
+        let is_made = match event.value {
+            made if made == Call::MakeFolder as u64 => true,
+            gone if gone == Call::RemoveFolder as u64 => false,
+            _ => return None,
+        };
+        Some((self.folder_at(event.address)?, is_made))
     }
 
     /// The events once more.
@@ -371,8 +384,14 @@ impl Recorder {
             Call::Write | Call::Resize | Call::Allocate => self.resize(r, call, bytes, site),
             Call::Link | Call::Unlink | Call::Rename => self.rename(r, call, bytes, operand, site),
             Call::SyncFileRange => self.written_out.extend(self.file(r.address)),
+            Call::MakeFolder | Call::RemoveFolder => self.folder_changes(r, call, bytes, site),
             Call::MsyncAsync => {}
         }
+    }
+
+    /// No image has folders of their own: it is told as a load of where nothing is, for who follows names.
+    fn folder_changes(&mut self, r: &Record, call: Call, name: u64, site: SiteId) {
+        self.note(Kind::Load, folder_address(name), call as u64, 0, r.thread, site);
     }
 
     /// Index of the file of an address of the file space.
@@ -450,7 +469,9 @@ impl Recorder {
                 | Call::Resize
                 | Call::Allocate
                 | Call::SyncFolder
-                | Call::SyncFileRange,
+                | Call::SyncFileRange
+                | Call::MakeFolder
+                | Call::RemoveFolder,
                 _,
             ) => return,
         };

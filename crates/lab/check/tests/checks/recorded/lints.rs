@@ -102,3 +102,54 @@ fn a_name_that_another_folders_sync_alone_makes_durable_is_told() {
         assert_eq!(kinds(&[unknown], true), [], "{unknown:?}");
     }
 }
+
+/// A folder that the program makes: what is in it is synced, and its own name by nothing but that.
+#[test]
+fn a_folder_whose_own_folder_nothing_syncs_is_told() {
+    enum Step {
+        Make(u64),
+        Remove(u64),
+        Named,
+        File,
+        Folder(Option<u64>),
+        All,
+        Mark,
+    }
+    use Step::{All, File, Folder, Make, Mark, Named, Remove};
+    let told = |steps: &[Step]| {
+        let mut p = Program::new(1);
+        let names = ["/d/.", "/d/n/.", "/d/n/m/.", "/d/n/m/f", "/e/."];
+        p.trace.about.names.extend((1..).zip(names.map(String::from)));
+        p.pwrite(0, 0, 1);
+        for step in steps {
+            match step {
+                Make(name) => p.call(Call::MakeFolder, 0, *name),
+                Remove(name) => p.call(Call::RemoveFolder, 0, *name),
+                Named => p.call(Call::Link, file_address(0, 0), 4),
+                File => p.call(Call::Fsync, file_address(0, 0), 0),
+                Folder(folder) => {
+                    folder.iter().for_each(|name| _ = p.record(0, Kind::Operand, 0, *name));
+                    p.call(Call::SyncFolder, 0, 0)
+                }
+                All => p.call(Call::Sync, 0, 0),
+                Mark => p.mark(1),
+            };
+        }
+        p.call(Call::Fsync, file_address(0, 0), 0);
+        let found = crash::persistence_lint(&p.log()).into_iter();
+        found.map(|f| (f.kind, f.file.unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let finding = |folder: &str| ("named-by-another-sync", folder.to_string());
+    assert_eq!(
+        told(&[Make(2), Make(3), Named, File, Folder(Some(3)), Mark]),
+        [finding("/d/n"), finding("/d/n/m")]
+    );
+    assert_eq!(told(&[Make(2), Make(3), Named, File, Folder(Some(2)), Mark]), [finding("/d/n")]);
+    assert_eq!(told(&[Make(2), Folder(Some(2)), Mark, Folder(Some(1))]), [finding("/d/n")]);
+    assert_eq!(told(&[Make(2), Folder(Some(2)), Folder(Some(5))]), [finding("/d/n")], "another folder's");
+    for right in [Folder(Some(1)), Folder(None), All] {
+        assert_eq!(told(&[Make(2), Folder(Some(2)), right, Mark]), []);
+    }
+    assert_eq!(told(&[Make(2), Folder(Some(2)), Remove(2), Mark]), [], "it is gone again");
+    assert_eq!(told(&[Make(2), Mark, Folder(Some(1)), Folder(Some(2))]), [], "nothing was to be kept of it");
+}
