@@ -269,7 +269,7 @@ def test_exec_is_followed_and_children_are_named(binary: Cli) -> None:
     assert info(binary, "./script")["kinds"]["clwb"] == 400
     found = info(binary, "sh", "-c", "./counted d.pm; echo")
     assert "clwb" not in found["kinds"]
-    assert found["notes"] == ["it starts other processes, of which nothing is recorded"]
+    assert found["notes"] == ["it starts other processes, of which nothing is recorded (--trace-per-process records each)"]
 
 
 AVX512 = """

@@ -1,4 +1,4 @@
-"""Folders that a program makes, and files that it, or another, takes away."""
+"""Folders that a program makes, files that it, or another, takes away, and programs that are ended from outside."""
 
 import os
 import subprocess
@@ -24,6 +24,11 @@ def build(cli: Cli, route: str) -> Cli:
 @pytest.fixture(params=["hooks", "valgrind"])
 def taken(request: pytest.FixtureRequest, binary: Cli) -> Cli:  # noqa: F811
     return build(binary, request.param)
+
+
+@pytest.fixture
+def hooked(cli: Cli) -> Cli:
+    return build(cli, "hooks")
 
 
 def info(cli: Cli, what: str) -> dict:
@@ -65,3 +70,21 @@ def test_a_file_that_another_takes_away_is_not_explained(taken: Cli, what: str) 
 def test_a_program_that_changes_its_root_is_told_as_that(taken: Cli) -> None:
     texts = [unseen["text"] for unseen in info(taken, "chroot")["unseen"]]
     assert any("no /proc tells paths, as after chroot" in text for text in texts) and not any("4095" in text for text in texts), texts
+
+
+@pytest.mark.parametrize(("what", "number"), [("term", 15), ("alarm", 14)])
+def test_a_signal_that_ends_the_program_leaves_its_records(hooked: Cli, what: str, number: int) -> None:
+    assert f"ended by signal {number};" in hooked.refuses("record", "--out", "t.cpt", "--", "./taken_away", what)
+    hooked("trace", "convert", "--salvage", "t.recording", "t.cpt")
+    assert hooked.json("trace", "info", "t.cpt")["calls"]["fsync"] == 1
+
+
+def test_a_signal_that_is_ignored_ends_nothing(hooked: Cli) -> None:
+    assert info(hooked, "ignored")["calls"]["fsync"] == 1
+
+
+def test_a_killed_program_is_not_said_to_have_written_nothing(hooked: Cli) -> None:
+    assert "buffers held is lost" in hooked.refuses("record", "--out", "t.cpt", "--", "./taken_away", "kill")
+    hooked("trace", "convert", "--salvage", "t.recording", "t.cpt")
+    refused = hooked.refuses("crash", "intel", "trace:t.cpt", "--check", "cat {image}")
+    assert "what the program stored is not known" in refused and "wrote to none" not in refused

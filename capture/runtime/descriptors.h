@@ -58,12 +58,19 @@ static void before_exec(uint32_t location) {
     if (raw_pid() != owner) return starts_a_program(b, location);
     take_side(b);
     write_out(b);
+    write_text("becomes", "1");
+}
+static void after_exec(void) {
+    struct buffer *b = begin();
+    if (b && !b->outer && raw_pid() == owner) write_text("becomes", "0");
 }
 #define EXECS(name, parameters, arguments) \
     LIBRARY(name) \
     INSTEAD int name parameters { \
         before_exec(PC); \
-        return REAL(name) arguments; \
+        int failed = REAL(name) arguments; \
+        after_exec(); \
+        return failed; \
     }
 EXECS(execve, (const char *path, char *const a[], char *const e[]), (path, a, e))
 EXECS(execv, (const char *path, char *const a[]), (path, a))
@@ -86,7 +93,9 @@ EXECS(fexecve, (int fd, char *const a[], char *const e[]), (fd, a, e))
         e = environment; \
         va_end(rest); \
         before_exec(PC); \
-        return call; \
+        int failed = call; \
+        after_exec(); \
+        return failed; \
     }
 EXECS_LIST(execl, REAL(execve)(path, list, e), environ)
 EXECS_LIST(execle, REAL(execve)(path, list, e), va_arg(rest, char **))

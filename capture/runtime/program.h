@@ -61,8 +61,13 @@ static int make_trace(void) {
     trace_fd = open_trace(O_CREAT | O_TRUNC);
     struct stat s;
     if (trace_fd < 0 || raw_fstat(trace_fd, &s)) {
-        static const char text[] = "coreplane: the trace cannot be created\n";
+        static const char text[] = "coreplane: the trace cannot be created: ";
+        const char *why = trace_fd < 0 ? strerror(-trace_fd) : "it is gone";
         raw_write(2, text, sizeof text - 1);
+        raw_write(2, trace_path, strlen(trace_path));
+        raw_write(2, ": ", 2);
+        raw_write(2, why, strlen(why));
+        raw_write(2, "\n", 1);
         return 0;
     }
     trace_device = s.st_dev;

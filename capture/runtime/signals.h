@@ -93,13 +93,18 @@ static void keep_what_is_recorded(void) {
     }
 }
 
+/* Those by which programs are asked to end, or end when nobody listens. One that is ignored stays so, for programs that this one becomes, too. */
+static int is_request(int number) {
+    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT || number == SIGPIPE || number == SIGALRM;
+}
+
 static void end_by(int number, const siginfo_t *info) {
     static const struct sigaction standard = {.sa_handler = SIG_DFL};
     keep_what_is_recorded();
     atomic_store(&recording, 0);
     REAL(sigaction)(number, &standard, NULL);
-    /* A fault happens again. */
-    if (info->si_code <= 0) raw(SYS_tgkill, raw_pid(), raw(SYS_gettid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0);
+    /* A fault happens again; what a terminal or a timer asks for does not. */
+    if (info->si_code <= 0 || is_request(number)) raw(SYS_tgkill, raw_pid(), raw(SYS_gettid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0);
 }
 
 static int watched(int number, const siginfo_t *info, ucontext_t *context);
@@ -135,7 +140,7 @@ static int is_fatal(int number) {
 static int install(int number, const struct sigaction *wanted) {
     struct sigaction ours = *wanted;
     int own = wanted->sa_handler != SIG_DFL && wanted->sa_handler != SIG_IGN;
-    if (own || is_fatal(number)) {
+    if (own || is_fatal(number) || (is_request(number) && wanted->sa_handler == SIG_DFL)) {
         ours.sa_sigaction = on_signal;
         ours.sa_flags = (own ? wanted->sa_flags & ~SA_RESETHAND : SA_ONSTACK) | SA_SIGINFO;
     }
@@ -180,7 +185,7 @@ INSTEAD sighandler_t __sysv_signal(int number, sighandler_t handler) {
 static void watch_fatal_signals(void) {
     for (int number = 1; number <= 64; number++) {
         struct sigaction now;
-        if (!is_fatal(number) || REAL(sigaction)(number, NULL, &now)) continue;
+        if ((!is_fatal(number) && !is_request(number)) || REAL(sigaction)(number, NULL, &now)) continue;
         actions[number] = now;
         install(number, &now);
     }

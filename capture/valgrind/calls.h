@@ -172,6 +172,7 @@ static void before_call(ThreadId tid, UInt number, UWord *a, UInt count) {
     if (number == __NR_execve) {
         tell_places();
         write_all_out();
+        leave_trace_open(1);
     }
     if (is_of_files(number, a)) before_file_call(tid, number, a);
 }
@@ -326,6 +327,7 @@ static void after_attributes_call(UInt number, const UWord *a) {
 static void after_call(ThreadId tid, UInt number, UWord *a, UInt count, SysRes result) {
     (void)count;
     if (!recording || !of_tid[tid].b) return;
+    if (number == __NR_execve) leave_trace_open(0);
     if (number == __NR_futex) joined(enter(tid), 0, a[0], 0);
     if (number == __NR_process_vm_writev && !sr_isError(result)) wrote_own_memory(tid, a, sr_Res(result));
     if (!sr_isError(result)) after_attributes_call(number, a);

@@ -46,6 +46,8 @@
 
 /* Of Valgrind's core; its headers for tools do not say so. */
 extern Int VG_(safe_fd)(Int fd);
+extern Int VG_(fd_hard_limit);
+extern const HChar *VG_(strerror)(UWord error);
 extern Bool VG_(clo_trace_children);
 /* Which code is compared, before it is executed, with what was translated of it: an enumeration there. */
 extern UInt VG_(clo_smc_check);
@@ -132,7 +134,7 @@ static void before_fork(ThreadId tid) {
     static int said;
     (void)tid;
     forking = VG_(getpid)();
-    if (recording && !each_process && !said++) write_text("note", "it starts other processes, of which nothing is recorded");
+    if (recording && !each_process && !said++) write_text("note", "it starts other processes, of which nothing is recorded (--trace-per-process records each)");
 }
 
 static void begin_recording(void) {
@@ -143,7 +145,7 @@ static void begin_recording(void) {
     places = VG_(HT_construct)("coreplane");
     of_tid = raw_memory(sizeof *of_tid * VG_N_THREADS);
     if (!(each_process ? open_own_trace() : open_trace(trace_path))) {
-        VG_(fmsg)("coreplane: the trace cannot be created\n");
+        VG_(fmsg)("coreplane: the trace cannot be created: %s: %s\n", each_process ? each_process : trace_path, VG_(strerror)(trace_error));
         VG_(exit)(2);
     }
     ignore_open_files();

@@ -11,9 +11,34 @@ static void stop(const char *why) {
     recording = 0;
 }
 
+/* Why the trace could not be opened. */
+static UWord trace_error;
+
+/* The trace's descriptor where this program had another's place, in which the tool opened it: there it has a number beyond those that
+ * programs get. -1 where there is none. */
+static int inherited_trace(const HChar *path) {
+    enum { AROUND = 64 };
+    struct stat own, s;
+    int found = -1;
+    if (raw_stat(AT_FDCWD, path, &own, 0)) return -1;
+    for (int fd = VG_(fd_hard_limit) - AROUND; fd < VG_(fd_hard_limit) + AROUND; fd++)
+        if (fd > 2 && !raw_fstat(fd, &s) && s.st_dev == own.st_dev && s.st_ino == own.st_ino) found = fd;
+    return found;
+}
+
+/* It goes to the program that this one becomes, which may be another user's. */
+static void leave_trace_open(int open) {
+    if (trace_fd >= 0) raw_fcntl(trace_fd, F_SETFD, open ? 0 : FD_CLOEXEC);
+}
+
 static int open_trace(const HChar *path) {
     static const uint8_t head[16] = {'C', 'O', 'R', 'E', 'P', 'L', 'N', 'T', 3};
-    trace_fd = VG_(fd_open)(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC, 0666);
+    int inherited = inherited_trace(path);
+    SysRes opened = VG_(open)(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC, 0666);
+    trace_error = sr_isError(opened) ? sr_Err(opened) : 0;
+    trace_fd = sr_isError(opened) ? inherited : (int)sr_Res(opened);
+    if (sr_isError(opened) && inherited >= 0) raw(SYS_ftruncate, inherited, 0, 0, 0, 0, 0);
+    else if (inherited >= 0) raw_close(inherited);
     /* To where the program can neither close nor replace it. */
     if (trace_fd >= 0) trace_fd = VG_(safe_fd)(trace_fd);
     return recording = trace_fd >= 0 && VG_(write)(trace_fd, head, sizeof head) == sizeof head;

@@ -56,6 +56,13 @@ pub(crate) fn without_stores(args: &CrashArgs, about: &About, facts: &Facts) -> 
         );
         return Err(no_verdict(args, &why));
     }
+    if about.lacks.contains("its end (") {
+        let why = format!(
+            "what is left of the recording has no store to persistent memory, and it lacks {}: what the program stored is not known, so there is no image",
+            about.lacks
+        );
+        return Err(no_verdict(args, &why));
+    }
     let why = "the trace has no store to persistent memory (its program mapped no file for writing and wrote to none), \
                so there is no image";
     Err(no_verdict(args, why))

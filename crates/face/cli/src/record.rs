@@ -178,17 +178,26 @@ fn finish(
     if let Some(signal) = status.signal() {
         let said: String = file.about().notes.iter().map(|note| format!(" ({note})")).collect();
         let limit = " (a limit on the size of its files, RLIMIT_FSIZE, which holds for its recording too)";
-        let limit = if signal == Signal::SIGXFSZ as i32 { limit } else { "" };
+        let killed = " (which lets nothing be written: what its recorder's buffers held is lost)";
+        let limit = match signal {
+            s if s == Signal::SIGXFSZ as i32 => limit,
+            s if s == Signal::SIGKILL as i32 => killed,
+            _ => "",
+        };
         return refuse(format!("ended by signal {signal}{limit}{said}; {kept}"));
     }
     if !file.is_finished() {
-        return refuse(format!(
-            "its recording was cut short (no room on the disk, a limit on the size of its files, or it replaced itself); {kept}"
-        ));
+        let why = if file.about().becomes {
+            "it became another program (exec), of which nothing is recorded; --trace-per-process records that too, where it was built with hooks"
+        } else {
+            "why it stopped is said above, if the recorder could: no room on the disk, a limit on the size of its files, a program that it became and could not record, \
+             an end that is not the C library's"
+        };
+        return refuse(format!("its recording was cut short: {why}; {kept}"));
     }
     if file.about().notes.iter().any(|n| n == "forked") {
         std::fs::remove_file(raw)?;
-        return refuse("forks; a recording is of one process (--host-per-process makes each a host that shares memory with the others)".into());
+        return refuse("forks; a recording is of one process (--host-per-process makes each a host that shares memory with the others, --trace-per-process records each)".into());
     }
     let mut about = About { source: command.join(" "), ..file.about().clone() };
     record_places::name(&mut about, &file.counts().locations);

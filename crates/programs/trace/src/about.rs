@@ -67,6 +67,8 @@ pub struct About {
     pub differs: Vec<Differs>,
     /// Files, by device and inode, that other processes change or make durable.
     pub elsewhere: BTreeSet<String>,
+    /// The program became another one (exec), which is not in it.
+    pub becomes: bool,
     /// Further remarks.
     pub notes: Vec<String>,
     /// The program itself; its first location is 0.
@@ -108,6 +110,7 @@ impl About {
             "made-folder" => _ = self.made_folders.insert(value.into()),
             "unseen" => self.unseen.extend([numbered(value).ok_or_else(bad)?]),
             "differs" => self.differs.push(differs(value).ok_or_else(bad)?),
+            "becomes" => self.becomes = value == "1",
             "elsewhere" => _ = self.elsewhere.insert(value.into()),
             "program" => self.program.path = value.into(),
             "bias" => self.program.bias = u64::from_str_radix(value.trim(), 16).map_err(|_| bad())?,
@@ -146,6 +149,7 @@ impl About {
         let differs = |d: &Differs| format!("{} {} {}", d.file, d.offset, d.bytes);
         all.extend(self.differs.iter().map(|d| ("differs", differs(d))));
         all.extend(self.elsewhere.iter().map(|identity| ("elsewhere", identity.clone())));
+        all.extend(self.becomes.then(|| ("becomes", "1".into())));
         all.extend(self.notes.iter().map(|text| ("note", text.clone())));
         let object = |o: &Object| format!("{:x} {:x} {}", o.first, o.bias, o.path);
         all.extend(self.objects.iter().map(|o| ("object", object(o))));
@@ -250,6 +254,7 @@ pub(crate) mod tests {
             unseen: BTreeMap::from([(0, "vmsplice into the file".into())]),
             differs: vec![Differs { file: 3, offset: 64, bytes: 8 }],
             elsewhere: BTreeSet::from(["8:2".into()]),
+            becomes: true,
             notes: vec!["libx.so has no hooks".into()],
             program: Object { first: 0, bias: 0x1000, path: "/bin/kv".into() },
             objects: vec![Object { first: 0x1000, bias: 0x40_0000, path: "/lib/a b.so".into() }],
