@@ -68,7 +68,7 @@ fn step(rest: &str, c: char, within: &mut Vec<In>) -> usize {
             within.pop();
             None
         }
-        _ => None,
+        (In::Bare | In::Double | In::Braces { .. } | In::Backquotes, _, _) => None,
     };
     let Some((opened, taken)) = opens else { return c.len_utf8() };
     within.push(opened);
