@@ -260,7 +260,7 @@ const KEYS: usize = 4;
 /// The keys by which two machines differ that are one but for a few: what they are set to, here and there.
 fn set_apart(report: &Report, base: &Report) -> Option<String> {
     let keys: Vec<&Param> = different(report, base).collect();
-    if keys.len() > FEW || keys.iter().any(|p| KNOWN_BY.contains(&p.key)) {
+    if keys.len() > FEW || keys.iter().any(|p| KNOWN_BY.iter().any(|end| p.key.ends_with(end))) {
         return None;
     }
     let value = |report: &Report, p: &Param| {
@@ -274,8 +274,8 @@ fn set_apart(report: &Report, base: &Report) -> Option<String> {
 /// Keys that are named with their values.
 const FEW: usize = 2;
 
-/// Keys that machines are known by.
-const KNOWN_BY: [&str; 2] = ["ordering.model", "fusion.design"];
+/// Ends of keys that machines are known by.
+const KNOWN_BY: [&str; 2] = [".model", ".design"];
 
 /// What is said of a machine against the baseline.
 fn against_baseline(
