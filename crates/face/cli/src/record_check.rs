@@ -128,15 +128,13 @@ pub(crate) fn against_files(recording: &Recording) -> Result<Vec<Check>, Failure
             }
             found => {
                 let names = names.get_or_insert_with(|| Left::of(recording));
-                if knows_names(recording) && names.is_lost(*number, &file.identity) {
-                    check.differs.push(record_gone::whole(*number));
-                } else {
-                    match found {
-                        Ok(found) if last.contains(number) => _ = left.insert(*number, Box::new(found)),
-                        Err(Some(why)) => check = check.not_compared(&why),
-                        Ok(_) | Err(None) => {
-                            check = check.not_compared(absence(&file.path, names.is_removed(*number)));
-                        }
+                let is_lost = knows_names(recording) && names.is_lost(*number, &file.identity);
+                match found {
+                    Ok(_) | Err(_) if is_lost => check.differs.push(record_gone::whole(*number)),
+                    Ok(found) if last.contains(number) => _ = left.insert(*number, Box::new(found)),
+                    Err(Some(why)) => check = check.not_compared(&why),
+                    Ok(_) | Err(None) => {
+                        check = check.not_compared(absence(&file.path, names.is_removed(*number)));
                     }
                 }
             }

@@ -67,6 +67,11 @@ struct Named {
 }
 
 impl Named {
+    /// Where it was named, and how.
+    fn told(self) -> (SiteId, String) {
+        (self.site, self.name)
+    }
+
     /// A folder has another name.
     fn go_along(&mut self, from: &str, to: &str) {
         let names = std::iter::once(&mut self.name).chain(&mut self.from);
@@ -127,8 +132,9 @@ impl Names {
     fn sync(&mut self, log: &Log, event: &Event) -> Vec<Named> {
         let covered = event.address..event.address.saturating_add(event.value);
         self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
-        self.folders.sync(log.folder(event), &covered);
-        if let Some(folder) = log.folder(event) {
+        let folder = log.folder(event);
+        self.folders.sync(folder, &covered);
+        if let Some(folder) = folder {
             self.pending.retain(|pending| !pending.is_in(folder));
             self.pending.iter_mut().for_each(|pending| pending.by_folder = true);
             let more = self.pending.len().saturating_sub(MOST_PENDING);
@@ -151,18 +157,16 @@ impl Names {
 struct ByTheWay(BTreeMap<SiteId, (usize, String)>);
 
 impl ByTheWay {
-    fn add(&mut self, names: Vec<Named>, counts: bool) {
-        for named in names.into_iter().filter(|_| counts) {
-            self.0.entry(named.site).or_insert((0, named.name)).0 += 1;
+    fn add(&mut self, named: impl IntoIterator<Item = (SiteId, String)>, counts: bool) {
+        for (site, name) in named.into_iter().filter(|_| counts) {
+            self.0.entry(site).or_insert((0, name)).0 += 1;
         }
     }
 
     /// What `names` tells now, of a thread or at the end.
     fn add_told(&mut self, names: &mut Names, thread: Option<u16>, counts: bool) {
-        self.add(names.told(thread), counts);
-        for made in names.folders.told(thread).into_iter().filter(|_| counts) {
-            self.0.entry(made.site).or_insert((0, made.path)).0 += 1;
-        }
+        self.add(names.told(thread).into_iter().map(Named::told), counts);
+        self.add(names.folders.told(thread).into_iter().map(|made| (made.site, made.path)), counts);
     }
 }
 
@@ -244,7 +248,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
                 kept.add(log, event.address, end);
                 let end = end.div_ceil(64);
                 lines.range_mut(line..end.max(line)).for_each(|(_, state)| state.flushed = true);
-                by_the_way.add(names.sync(log, &event), index >= begins);
+                by_the_way.add(names.sync(log, &event).into_iter().map(Named::told), index >= begins);
             }
             Kind::Fence(kind) => {
                 // An ofence or dfence means more on other machines.
