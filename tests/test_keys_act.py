@@ -210,7 +210,7 @@ SHOWN: dict[str, list[Shown]] = {
     "fusion.pm_gib": [Shown(FEW_VISITS, [0]), Shown(FEW_VISITS, [4]), Shown(ZONES, [4])],
     "fusion.*_mbps": [Shown(REFILLED, [1000]), Shown(CONFLICTS, [100]), Shown(DEVICE_FILE, [100])],
     "fusion.node_gib": [Shown(ZONES, [2]), Shown(CONFLICTS, [2])],
-    "fusion.device_gib": [Shown(FEW_VISITS, [0]), Shown(ZONES, [0])],
+    "fusion.device_gib": [Shown(FEW_VISITS, [0]), Shown(DEVICE_FILE, [0]), Shown(ZONES, [0])],
     "fusion.dram_gib": [Shown(CONFLICTS, [2])],
     "fusion.period_ns": [Shown(INTEGRATED, [100_000_000])],
     "fusion.section_ns": [Shown(INTEGRATED, [100])],
