@@ -114,7 +114,7 @@ class Crash:
     @property
     def persistence_lint(self) -> pl.DataFrame:
         """What the order of flushes and fences shows without any crash: kind, site, how many (`times`), of what (`counted`: times or lines), of names the `file`."""
-        return frame(self.data["persistence_lint"], ["kind", "site", "times", "counted", "file"])
+        return frame(self.data["persistence_lint"], ["kind", "site", "times", "counted", "file", "name"])
 
     @property
     def table(self) -> pl.DataFrame:

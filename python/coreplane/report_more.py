@@ -150,7 +150,7 @@ def crash(folder: Path) -> Path:
     failed = timed.get("failures", [])
     at_times = [[(quantity(f["at_ns"], "ns"), f["at_ns"]), *([len(f["lost_pages"])] if _lost(failed) else []), f["message"]] for f in failed]
     head = ["the power fails at", *(["pages not saved"] if _lost(failed) else []), "what recovery says"]
-    lint = [[entry["kind"], " ".join(filter(None, [entry["site"], entry.get("file")])), f"{entry['times']} {entry.get('counted', 'times')}"] for entry in data.get("persistence_lint", [])]
+    lint = [[entry["kind"], " ".join(filter(None, [entry["site"], entry.get("name", entry.get("file"))])), f"{entry['times']} {entry.get('counted', 'times')}"] for entry in data.get("persistence_lint", [])]
     body = [
         page.summary([*said, *(note[:1].upper() + note[1:] for note in data.get("notes", []))]),
         section("What was not ordered", found),

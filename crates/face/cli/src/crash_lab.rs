@@ -12,7 +12,7 @@ use protocol::PM_BASE;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use trace::names::{own_name, shown};
+use trace::names::shown;
 use units::Time;
 
 /// What the lab found.
@@ -92,7 +92,7 @@ impl Lab {
         let persistence_lint = self
             .persistence_lint
             .iter()
-            .map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times, "counted": f.counted(), "file": f.file.as_deref().map(shown)}));
+            .map(|f| json!({"kind": f.kind, "site": f.site, "times": f.times, "counted": f.counted(), "file": f.file.as_deref().map(shown), "name": f.name.as_deref().map(shown)}));
         json!({
             "machine": args.machine,
             "workload": args.workload,
@@ -205,10 +205,9 @@ fn in_short(all: &[crash::Finding]) -> Vec<crash::Finding> {
     short
 }
 
-/// Where a remark is, and the own name of the file that it is about.
+/// Where a remark is, and the shortest name of the file that it is about.
 fn place_of(f: &crash::Finding) -> String {
-    let own = f.file.as_deref().map(|name| own_name(name.trim_end_matches('/')));
-    own.map_or_else(|| f.site.clone(), |name| format!("{} ({})", f.site, shown(name)))
+    f.name.as_deref().map_or_else(|| f.site.clone(), |name| format!("{} ({})", f.site, shown(name)))
 }
 
 /// Pages that a dump did not save.

@@ -7,6 +7,7 @@ use super::made_folders::MadeFolders;
 use super::recorded::{OUTSIDE, UNSEEN};
 use protocol::FenceKind;
 use std::collections::{BTreeMap, BTreeSet};
+use trace::names::own_name;
 use units::watch;
 
 /// A remark about a place in the program.
@@ -21,6 +22,8 @@ pub struct Finding {
     /// The file whose lines they are, as it was called first; of a remark about names the first of them. None of a program that
     /// comes with the project, and of flushes and fences.
     pub file: Option<String>,
+    /// The shortest end of that path that tells it from the program's other files, as failures name files.
+    pub name: Option<String>,
     /// Nothing that lies in this file was flushed or synced by anybody.
     pub is_of_forgotten_file: bool,
 }
@@ -181,6 +184,12 @@ impl Kept {
     }
 }
 
+/// The shortest name that is the file's alone; a folder's own.
+fn shortest(log: &Log, file: Option<&str>) -> Option<String> {
+    let path = file?.trim_end_matches('/');
+    Some(log.ends.get(path).map_or_else(|| own_name(path), String::as_str).to_string())
+}
+
 /// Lines that nothing has made durable, by kind, place and file. How code without hooks flushes what it stores is not seen.
 fn left_lines(log: &Log, lines: &BTreeMap<u64, LineState>, kept: &Kept) -> Vec<Finding> {
     let mut left: BTreeMap<(&'static str, SiteId, Option<usize>), usize> = BTreeMap::new();
@@ -188,12 +197,11 @@ fn left_lines(log: &Log, lines: &BTreeMap<u64, LineState>, kept: &Kept) -> Vec<F
         let kind = if state.by_kernel { "never-synced" } else { "never-flushed" };
         *left.entry((kind, state.store, log.file_at(line * 64))).or_default() += 1;
     }
-    let finding = |((kind, site, file), times): ((&'static str, SiteId, Option<usize>), usize)| Finding {
-        kind,
-        site: log.place(site).to_string(),
-        times,
-        file: file.and_then(|file| log.first_name(file)),
-        is_of_forgotten_file: file.is_some_and(|file| !kept.0.contains(&file)),
+    let finding = |((kind, site, file), times): ((&'static str, SiteId, Option<usize>), usize)| {
+        let is_of_forgotten_file = file.is_some_and(|file| !kept.0.contains(&file));
+        let file = file.and_then(|file| log.first_name(file));
+        let name = shortest(log, file.as_deref());
+        Finding { kind, site: log.place(site).to_string(), times, file, name, is_of_forgotten_file }
     };
     left.into_iter().map(finding).collect()
 }
@@ -272,7 +280,8 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let finding = |((kind, site), times)| {
         let named = by_the_way.0.get(&site).filter(|_| kind == BY_ANOTHER_SYNC);
         let file = named.map(|(_, name)| name.clone());
-        Finding { kind, site: log.place(site).to_string(), times, file, is_of_forgotten_file: false }
+        let name = shortest(log, file.as_deref());
+        Finding { kind, site: log.place(site).to_string(), times, file, name, is_of_forgotten_file: false }
     };
     let mut all: Vec<Finding> =
         found.into_iter().map(finding).chain(left_lines(log, &lines, &kept)).collect();

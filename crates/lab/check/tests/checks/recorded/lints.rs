@@ -2,6 +2,7 @@
 
 use super::{Program, at, file_address};
 use check::crash;
+use std::collections::BTreeSet;
 use trace::{Call, Kind};
 
 #[test]
@@ -46,6 +47,21 @@ fn lines_that_are_left_are_told_with_their_file_and_whether_anything_of_it_is_ma
     assert!(told.iter().filter(|f| f.1.as_ref() == Some(&forgotten)).all(|f| f.3), "{told:?}");
     assert_eq!(told.iter().map(|f| f.2).sum::<usize>(), 3);
     assert!(told.iter().all(|f| f.0 == "never-synced"));
+}
+
+/// As in failures: `part-1/log` and `part-2/log` where `log` alone would be either.
+#[test]
+fn files_are_named_by_the_shortest_end_that_is_theirs() {
+    let mut p = Program::new(3);
+    for (file, path) in
+        p.trace.about.files.values_mut().zip(["/d/part-1/log", "/d/part-2/log", "/d/part-2/keys"])
+    {
+        file.path = path.into();
+    }
+    p.pwrite(0, 0, 1).pwrite(1, 0, 1).pwrite(2, 0, 1);
+    let found = crash::persistence_lint(&p.log()).into_iter();
+    let named = found.map(|f| f.name.unwrap()).collect::<BTreeSet<_>>();
+    assert_eq!(named, ["keys", "part-1/log", "part-2/log"].map(String::from).into());
 }
 
 #[test]
