@@ -50,7 +50,7 @@ pub(crate) fn without_stores(args: &CrashArgs, about: &About, facts: &Facts) -> 
     if let [first, rest @ ..] = &facts.gaps[..] {
         let (accept, name) = (if is_observed { ACCEPT } else { "" }, |file| shown(about.path(file)));
         let why = format!(
-            "the recording explains no store to persistent memory, so there is no image{accept}: {}{}",
+            "the recording explains no store to a file or to persistent memory, so there is no image{accept}: {}{}",
             gap_of(first, &name),
             list(&rest.iter().collect::<Vec<_>>(), &name)
         );
@@ -119,7 +119,9 @@ fn gap_of(gap: &Gap, name: &dyn Fn(u32) -> String) -> String {
     let site = if gap.site.is_empty() { String::new() } else { format!(" at {}", gap.site) };
     match gap.kind {
         GapKind::Unseen => format!("not modelled: {}{site}{place}", gap.what),
-        GapKind::Observed => format!("stored by code without hooks, found{site}{place}"),
+        GapKind::Observed => format!(
+            "stored by code without hooks or in a system call that is not recorded, found{site}{place}"
+        ),
         GapKind::Elsewhere => {
             format!(
                 "another process changes it or makes it durable, and when is not in this recording{place}"

@@ -9,10 +9,11 @@ use protocol::{
     mask_of, offset_of,
 };
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
+use trace::Call;
 use units::Time;
 use workloads::Context;
 
@@ -109,8 +110,8 @@ pub struct Log {
     pub(super) ends: BTreeMap<String, String>,
     /// What [`Kind::Change`] events change.
     pub changes: Vec<Change>,
-    /// Files of which sync_file_range wrote something out, by index.
-    pub(super) written_out: BTreeSet<usize>,
+    /// Files, by index, with a call that begins to write out, and makes nothing durable.
+    pub(super) begun: BTreeMap<usize, Call>,
     /// The recording whose events these are.
     pub(super) origin: Option<Arc<Origin>>,
 }

@@ -6,7 +6,7 @@ use super::named::Named;
 use super::pages::Pages;
 use protocol::{FenceKind, FlushKind, Order, line_of, mask_of, offset_of};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use trace::names::{endings, own_name};
 use trace::space::{Layout, Space, file_of};
@@ -43,7 +43,7 @@ pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
             units::watch::pass(done as u64, recording.len());
         }
     }
-    let Recorder { files, contents, written_out, has_turns, .. } = recorder;
+    let Recorder { files, contents, begun, has_turns, .. } = recorder;
     let contents = contents.unwrap_or_default();
     let mut sites: Vec<String> = places(recording).map(|(_, name)| name).collect();
     sites.push(UNSEEN.into());
@@ -52,18 +52,7 @@ pub fn of_trace(recording: &Recording, what: &Recorded<'_>) -> Log {
     let threads = recording.threads();
     let origin = Some(Arc::new(Origin { part, events, begins }));
     let sfence_settles = true;
-    Log {
-        threads,
-        sites,
-        files,
-        ends,
-        contents,
-        sfence_settles,
-        has_turns,
-        written_out,
-        origin,
-        ..Log::default()
-    }
+    Log { threads, sites, files, ends, contents, sfence_settles, has_turns, begun, origin, ..Log::default() }
 }
 
 /// The places of a recording's code, those without a name behind the others. Code of no file has none.
@@ -158,8 +147,8 @@ struct Recorder {
     space: Space,
     /// Files by address: at the end, as they are before the first event.
     files: Vec<FileState>,
-    /// Those of which sync_file_range wrote something out.
-    written_out: BTreeSet<usize>,
+    /// Those with a call that begins to write out, and makes nothing durable.
+    begun: BTreeMap<usize, Call>,
     /// Threads ran one at a time.
     has_turns: bool,
     /// What files held at first; kept where somebody asks.
@@ -190,7 +179,7 @@ impl Recorder {
             space: Space::new(),
             sizes: files.iter().map(|f| f.size).collect(),
             files,
-            written_out: BTreeSet::new(),
+            begun: BTreeMap::new(),
             has_turns: false,
             contents: None,
             out: VecDeque::new(),
@@ -383,9 +372,10 @@ impl Recorder {
             Call::SyncFolder => self.sync(r, operand.map_or(0, folder_address), 0, site),
             Call::Write | Call::Resize | Call::Allocate => self.resize(r, call, bytes, site),
             Call::Link | Call::Unlink | Call::Rename => self.rename(r, call, bytes, operand, site),
-            Call::SyncFileRange => self.written_out.extend(self.file(r.address)),
+            Call::SyncFileRange | Call::MsyncAsync => {
+                self.begun.extend(self.file(r.address).map(|file| (file, call)));
+            }
             Call::MakeFolder | Call::RemoveFolder => self.folder_changes(r, call, bytes, site),
-            Call::MsyncAsync => {}
         }
     }
 

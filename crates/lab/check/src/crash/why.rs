@@ -10,6 +10,7 @@ use super::torn::SECTOR;
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
 use std::collections::{BTreeMap, BTreeSet};
+use trace::Call;
 use trace::names::{name_among, shown};
 
 /// A store, for a message.
@@ -331,6 +332,9 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
         Some((_, late)) => {
             format!("no flush and fence between (its line is flushed only at {})", log.site(&late))
         }
+        None if log.file_at(store.address).is_some() => {
+            nothing(log, store, "flushes its line or syncs its file")
+        }
         None => nothing(log, store, "flushes its line"),
     }
 }
@@ -338,8 +342,11 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
 /// That nothing makes a store durable; what wrote it out does not.
 fn nothing(log: &Log, store: &Event, does: &str) -> String {
     let file = log.file_at(store.address).filter(|_| store.kind != Kind::Change);
-    let is_written_out = file.is_some_and(|file| log.written_out.contains(&file));
-    let remark = if is_written_out { " (sync_file_range makes nothing durable)" } else { "" };
+    let remark = match file.and_then(|file| log.begun.get(&file)) {
+        Some(Call::MsyncAsync) => " (msync with MS_ASYNC makes nothing durable)",
+        Some(_) => " (sync_file_range makes nothing durable)",
+        None => "",
+    };
     format!("nothing {does}{remark}")
 }
 

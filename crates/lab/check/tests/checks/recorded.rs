@@ -520,18 +520,28 @@ fn a_failure_is_kept_as_found_where_there_is_no_time_to_make_it_small() {
 }
 
 #[test]
-fn what_is_written_out_by_sync_file_range_is_told_to_be_no_more_durable() {
-    let why = |hint: &[u32]| {
+fn what_begins_to_write_out_is_told_to_make_nothing_durable() {
+    let why = |begins: &[(Call, u32)], is_mapped: bool| {
         let mut p = Program::new(2);
-        p.pwrite(0, 0, 1);
-        hint.iter().for_each(|file| _ = p.call(Call::SyncFileRange, file_address(*file, 0), 4096));
+        match is_mapped {
+            true => p.store(at(0), 1),
+            false => p.pwrite(0, 0, 1),
+        };
+        begins.iter().for_each(|(call, file)| _ = p.call(*call, file_address(*file, 0), 4096));
         p.pwrite(1, 0, 1).call(Call::Fsync, file_address(1, 0), 0);
         let found =
             search(&p.log(), Persistency::Px86Line, |i| word(i, 0, 0) == Some(1) || word(i, 1, 0) == Some(0));
         found.failures[0].why.text.clone()
     };
-    assert!(why(&[]).ends_with(": nothing syncs it") && why(&[1]).ends_with(": nothing syncs it"));
-    assert!(why(&[0]).ends_with(": nothing syncs it (sync_file_range makes nothing durable)"));
+    for other in [&[][..], &[(Call::SyncFileRange, 1)], &[(Call::MsyncAsync, 1)]] {
+        assert!(why(other, false).ends_with(": nothing syncs it"));
+        assert!(why(other, true).ends_with(": nothing flushes its line or syncs its file"));
+    }
+    assert!(
+        why(&[(Call::SyncFileRange, 0)], false).ends_with("syncs it (sync_file_range makes nothing durable)")
+    );
+    let mapped = why(&[(Call::MsyncAsync, 0)], true);
+    assert!(mapped.ends_with("syncs its file (msync with MS_ASYNC makes nothing durable)"), "{mapped}");
 }
 
 #[test]
