@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
-use trace::Call;
 use units::Time;
 use workloads::Context;
 
@@ -110,8 +109,8 @@ pub struct Log {
     pub(super) ends: BTreeMap<String, String>,
     /// What [`Kind::Change`] events change.
     pub changes: Vec<Change>,
-    /// Files, by index, with a call that begins to write out, and makes nothing durable.
-    pub(super) begun: BTreeMap<usize, Call>,
+    /// Files, by index, of which a call begins to write something out, which makes nothing durable, and the call.
+    pub(super) begun: BTreeMap<usize, &'static str>,
     /// The recording whose events these are.
     pub(super) origin: Option<Arc<Origin>>,
 }

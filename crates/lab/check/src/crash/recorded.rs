@@ -147,8 +147,8 @@ struct Recorder {
     space: Space,
     /// Files by address: at the end, as they are before the first event.
     files: Vec<FileState>,
-    /// Those with a call that begins to write out, and makes nothing durable.
-    begun: BTreeMap<usize, Call>,
+    /// Those of which a call begins to write something out, which makes nothing durable, and the call.
+    begun: BTreeMap<usize, &'static str>,
     /// Threads ran one at a time.
     has_turns: bool,
     /// What files held at first; kept where somebody asks.
@@ -372,11 +372,14 @@ impl Recorder {
             Call::SyncFolder => self.sync(r, operand.map_or(0, folder_address), 0, site),
             Call::Write | Call::Resize | Call::Allocate => self.resize(r, call, bytes, site),
             Call::Link | Call::Unlink | Call::Rename => self.rename(r, call, bytes, operand, site),
-            Call::SyncFileRange | Call::MsyncAsync => {
-                self.begun.extend(self.file(r.address).map(|file| (file, call)));
-            }
+            Call::SyncFileRange => self.begin_writing(r, "sync_file_range"),
+            Call::MsyncAsync => self.begin_writing(r, "msync with MS_ASYNC"),
             Call::MakeFolder | Call::RemoveFolder => self.folder_changes(r, call, bytes, site),
         }
+    }
+
+    fn begin_writing(&mut self, r: &Record, call: &'static str) {
+        self.begun.extend(self.file(r.address).map(|file| (file, call)));
     }
 
     /// No image has folders of their own: it is told as a load of where nothing is, for who follows names.

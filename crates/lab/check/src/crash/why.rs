@@ -10,7 +10,6 @@ use super::torn::SECTOR;
 use super::unit::{METADATA, Unit};
 use protocol::Persistency;
 use std::collections::{BTreeMap, BTreeSet};
-use trace::Call;
 use trace::names::{name_among, shown};
 
 /// A store, for a message.
@@ -342,11 +341,8 @@ fn reason(log: &Log, lost: &Mattering, until: usize, model: Persistency) -> Stri
 /// That nothing makes a store durable; what wrote it out does not.
 fn nothing(log: &Log, store: &Event, does: &str) -> String {
     let file = log.file_at(store.address).filter(|_| store.kind != Kind::Change);
-    let remark = match file.and_then(|file| log.begun.get(&file)) {
-        Some(Call::MsyncAsync) => " (msync with MS_ASYNC makes nothing durable)",
-        Some(_) => " (sync_file_range makes nothing durable)",
-        None => "",
-    };
+    let begun = file.and_then(|file| log.begun.get(&file));
+    let remark = begun.map_or_else(String::new, |call| format!(" ({call} makes nothing durable)"));
     format!("nothing {does}{remark}")
 }
 
