@@ -53,3 +53,37 @@ def test_a_key_of_one_value_and_words_have_their_places() -> None:
     assert campaign.axes(all_rows, ["x", "mode"]) == ["mode"]
     look = campaign.look(all_rows, "mode", ["mode"])
     assert look.second is None and campaign.lines(look).to_dict()["layer"]
+
+
+def timed(time: float, **row: Any) -> dict[str, Any]:
+    """A run that counts no operations, as a recording without marks is."""
+    return {"machine": "a", "workload": "trace:r.cpt", "seed": 1, "rate": None, "time_ns": time, **row}
+
+
+def test_a_run_that_counts_no_operations_is_judged_by_its_time() -> None:
+    all_rows = [timed(100.0, x=1), timed(500.0, x=2)]
+    (look,) = campaign.looks(all_rows, "x", ["x"])
+    assert campaign.effect(look) == "x, by the time of a run: a is fastest at 1, 5.00 times as fast as at 2."
+    assert "Its time, the less the better" in campaign.under(look)
+    drawn = campaign.lines(look).to_dict()
+    assert drawn["layer"][0]["encoding"]["y"]["title"] == "time, ns"
+    assert [point["value"] for point in next(iter(drawn["datasets"].values()))] == [100.0, 500.0]
+    both = [*all_rows, timed(250.0, x=1, machine="b"), timed(500.0, x=2, machine="b")]
+    assert "b is 0.40 times as fast as a at 1, 1.00 times at 2." in campaign.under(campaign.looks(both, "x", ["x"])[0])
+    assert campaign.bars(both).to_dict()["encoding"]["y"]["title"] == "time, ns"
+
+
+def test_times_do_not_hide_in_a_mean_of_rates() -> None:
+    all_rows = [*rows(machines=("b",), x=[1, 2]), timed(100.0, x=1), timed(500.0, x=2)]
+    rated, by_time = campaign.looks(all_rows, "x", ["x"])
+    assert campaign.effect(rated) == "x in w: b does not depend on it (within 2 %)."
+    assert campaign.effect(by_time) == "x in trace:r.cpt, by the time of a run: a is fastest at 1, 5.00 times as fast as at 2."
+    more = [*all_rows, timed(100.0, x=1, workload="trace:s.cpt"), timed(500.0, x=2, workload="trace:s.cpt")]
+    said = campaign.effect(campaign.looks(more, "x", ["x"])[1])
+    assert said.startswith("x over the 2 workloads that count no operations (geometric mean; each of them may go its own way), by the time of a run: a is fastest at 1, 5.00 times"), said
+
+
+def test_nothing_is_said_of_work_that_takes_no_time() -> None:
+    (look,) = campaign.looks([timed(0.0, x=1), timed(0.0, x=2)], "x", ["x"])
+    assert campaign.effect(look) == ""
+    assert campaign.lines(look).to_dict()["layer"]

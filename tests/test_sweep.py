@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -71,6 +72,17 @@ def test_the_terminal_is_told_what_each_key_does_to_each_machine(campaign: Cli) 
     assert "ordering.persist_buffer over all 2 workloads (geometric mean" in told and "hops-rp does most at" in told and "mine" in told
     quiet = campaign("sweep", "depth.toml", "--out", "quiet", "--quiet")
     assert "does most at" not in quiet and "report:" in quiet
+
+
+def test_a_recording_that_counts_no_operations_is_judged_by_its_time(cli: Cli) -> None:
+    (cli.folder / "r.txt").write_text("".join(f" L {0x1000_0000 + n * 4096:x},8\n" for n in range(300)))
+    cli("trace", "convert", "--quiet", "--from", "lackey", "r.txt", "r.cpt")
+    (cli.folder / "c.toml").write_text('machines = "intel"\nworkloads = ["trace:r.cpt", "trace:r2.cpt"]\n[set]\nworkload.pm = "all"\n[vary]\nmemory.pm.read_ns = [50, 800]\n')
+    shutil.copy(cli.folder / "r.cpt", cli.folder / "r2.cpt")
+    told = " ".join(cli("sweep", "c.toml").split())
+    assert "(geometric mean; each of them may go its own way), by the time of a run: intel is fastest at 50" in told, told
+    report = (cli.folder / "c.sweep/report.html").read_text()
+    assert "operations a second" not in report and "M operations/s" not in report and ">time, us<" in report
 
 
 def test_a_mapping_is_a_campaign_as_its_file_is(campaign: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """What a campaign's figures show of what varies: axes, panels, and the sentences under them."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -19,7 +19,10 @@ Row = dict[str, Any]
 
 @dataclass
 class Look:
-    """A figure over a key: its runs, the key that panels or lines are of, those of its values that are shown, and at what the other keys stand."""
+    """A figure over a key: its runs, the key that panels or lines are of, those of its values that are shown, and at what the other keys stand.
+
+    Its runs are judged by their rate, or where they count no operations (``timed``) by their time; ``apart`` where a campaign has both.
+    """
 
     key: str
     rows: list[Row]
@@ -27,6 +30,8 @@ class Look:
     values: list[Any]
     all_values: int
     fixed: dict[str, Any]
+    timed: bool = False
+    apart: bool = False
 
     @property
     def machines(self) -> list[str]:
@@ -38,7 +43,7 @@ class Look:
 
     def at(self, value: Any) -> "Look":
         """The same for one value of the second key."""
-        return Look(self.key, [r for r in self.rows if self.second is None or r[self.second] == value], None, [], 1, self.fixed)
+        return replace(self, rows=[r for r in self.rows if self.second is None or r[self.second] == value], second=None, values=[], all_values=1)
 
     def parts(self) -> list[tuple[str, "Look"]]:
         """A look for each value of the second key that is shown, and what it is called; one without a name where there is none."""
@@ -56,6 +61,24 @@ def axes(rows: list[Row], keys: list[str]) -> list[str]:
     return [k for k in sorted(counts, key=lambda k: -counts[k]) if counts[k] > 1]
 
 
+def judged(rows: list[Row]) -> list[list[Row]]:
+    """Runs of workloads that count operations, and runs of those that do not, such as recordings without marks: a rate and a time are never in one figure."""
+    timed = {r["workload"] for r in rows if r["rate"] is None}
+    parts = [r for r in rows if r["workload"] not in timed], [r for r in rows if r["workload"] in timed]
+    return [part for part in parts if part]
+
+
+def is_timed(rows: list[Row]) -> bool:
+    """Whether runs count no operations, so that their time is what there is."""
+    return any(r["rate"] is None for r in rows)
+
+
+def looks(rows: list[Row], key: str, keys: list[str]) -> list[Look]:
+    """The figures over ``key``: one, and where some workloads count operations and others do not, one of each."""
+    parts = judged(rows)
+    return [replace(look(part, key, keys), apart=len(parts) > 1) for part in parts]
+
+
 def look(rows: list[Row], key: str, keys: list[str]) -> Look:
     """The figure over ``key``: of the other keys the one with most values gets panels, and the rest stand at their first values."""
     others = [k for k in keys if k != key]
@@ -63,7 +86,7 @@ def look(rows: list[Row], key: str, keys: list[str]) -> Look:
     fixed = {k: min((r[k] for r in rows), key=in_order) for k in others[1:]}
     own = [r for r in rows if all(r[k] == v for k, v in fixed.items())]
     values = sorted({r[second] for r in own}, key=in_order) if second else []
-    return Look(key, own, second, _spread(values), len(values), fixed)
+    return Look(key, own, second, _spread(values), len(values), fixed, is_timed(rows))
 
 
 def _spread(values: list[Any]) -> list[Any]:
@@ -86,7 +109,7 @@ def means(rows: list[Row], keys: list[str]) -> dict[tuple[Any, ...], list[Row]]:
 
 
 def lines(of: Look) -> Any:
-    """Operations a second over the key: a line a machine, a row a workload, a panel a value of the second key; of one machine a line a value."""
+    """Operations a second, or time, over the key: a line a machine, a row a workload, a panel a value of the second key; of one machine a line a value."""
     if of.second and len(of.machines) > 1:
         return alt.vconcat(*(_panels(of, w) for w in of.workloads))
     by = of.second or "machine"
@@ -112,37 +135,57 @@ def _chart(of: Look, rows: list[Row], names: list[str], legend: str | None) -> A
     every = [r[of.key] for r in of.rows]
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in every)
     values = sorted(set(every)) if numeric else []
-    kept = [{"x": r[of.key] if numeric else str(r[of.key]), "machine": r["line"], "workload": r["workload"], "value": r["rate"] / 1e6, **({"panel": r["panel"]} if "panel" in r else {})} for r in rows]
+    measure, size, of_axis = _measure(of.rows, of.timed)
+    kept = [{"x": r[of.key] if numeric else str(r[of.key]), "machine": r["line"], "workload": r["workload"], "value": r[measure] / size, **({"panel": r["panel"]} if "panel" in r else {})} for r in rows]
     # Steps of a factor are a logarithm's.
     scale = alt.Scale(type="log" if values and values[0] > 0 and values[-1] >= 8 * values[0] else "linear", nice=False, padding=12) if numeric else alt.Undefined
     axis = alt.Axis(labelAngle=0, values=values) if 0 < len(values) <= 8 else alt.Axis(labelAngle=0)
     title = None if "panel" in kept[0] else of.key
     colour = figures.colour(names, legend).legend(orient="top")
     base = alt.Chart(pl.DataFrame(kept)).encode(x=alt.X("x:Q" if numeric else "x:N", title=title, scale=scale, axis=axis), color=colour)
-    through = base.mark_line(point=True).encode(y=alt.Y("mean(value):Q", title="M operations/s"))
+    through = base.mark_line(point=True).encode(y=alt.Y("mean(value):Q", title=of_axis))
     return through + base.mark_rule(opacity=0.5).encode(y="min(value):Q", y2="max(value):Q")
 
 
+def _measure(rows: list[Row], timed: bool) -> tuple[str, float, str]:
+    """What figures show of runs: which of their numbers, in what it is divided, and what its axis is called."""
+    if not timed:
+        return "rate", 1e6, "M operations/s"
+    size, unit = figures.time_scale(max(r["time_ns"] for r in rows))
+    return "time_ns", size, f"time, {unit}"
+
+
 def bars(rows: list[Row]) -> Any:
+    """A bar a machine and workload, of runs that are judged alike."""
     order = list(dict.fromkeys(r["machine"] for r in rows))
-    found = [{"workload": w, "machine": m, "value": mean(own, "rate") / 1e6} for (m, w), own in means(rows, []).items()]
-    return figures.grouped(found, "operations", "million a second", order=order)
+    timed = is_timed(rows)
+    measure, size, of_axis = _measure(rows, timed)
+    found = [{"workload": w, "machine": m, "value": mean(own, measure) / size} for (m, w), own in means(rows, []).items()]
+    return figures.grouped(found, *(("time of the run", of_axis) if timed else ("operations", "million a second")), order=order)
 
 
 def _geometric(values: list[float]) -> float:
-    return math.exp(sum(math.log(max(v, 1e-9)) for v in values) / len(values))
+    """Nothing where one of them is nothing."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
 
 
-def _rates(of: Look, machine: str) -> dict[Any, float]:
-    """A machine's operations a second by the key's value: the mean over seeds, and over workloads a geometric one, so that none decides alone."""
+def _speed(of: Look, runs: list[Row]) -> float:
+    """What runs that differ in the seed alone do a second: operations, or where they count none, themselves."""
+    if not of.timed:
+        return mean(runs, "rate")
+    time = mean(runs, "time_ns")
+    return 1e9 / time if time > 0 else 0.0
+
+
+def _speeds(of: Look, machine: str) -> dict[Any, float]:
+    """How fast a machine is by the key's value: the mean over seeds, and over workloads a geometric one, so that none decides alone."""
     found = {}
     for value in sorted({r[of.key] for r in of.rows}, key=in_order):
         at = [r for r in of.rows if r["machine"] == machine and r[of.key] == value]
         if not at:
             # Of a campaign that was changed a machine may have results at some values alone.
             continue
-        by = [mean([r for r in at if r["workload"] == w], "rate") for w in dict.fromkeys(r["workload"] for r in at)]
-        found[value] = _geometric(by)
+        found[value] = _geometric([_speed(of, [r for r in at if r["workload"] == w]) for w in dict.fromkeys(r["workload"] for r in at)])
     return found
 
 
@@ -152,21 +195,30 @@ def effect(of: Look) -> str:
     for machine in of.machines:
         found: dict[tuple[str, str], list[tuple[Any, float]]] = {}
         for value, part in zip(of.values or [None], of.parts(), strict=True):
-            if best := _best(_rates(part[1], machine)):
+            if best := _best(_speeds(part[1], machine)):
                 found.setdefault(best[:2], []).append((value, best[2]))
         said = [_said(best, of, values, alone=len(found) == 1) for best, values in found.items()]
         if said:
             parts.append(f"{machine} {', '.join(said)}")
-    workloads = len({r["workload"] for r in of.rows})
-    over = f" over all {workloads} workloads (geometric mean; each of them may go its own way)" if workloads > 1 else ""
-    return f"{of.key}{over}: {'; '.join(parts)}{_others(of, ', with ')}." if parts else ""
+    return f"{of.key}{_over(of)}: {'; '.join(parts)}{_others(of, ', with ')}." if parts else ""
+
+
+def _over(of: Look) -> str:
+    """Over which workloads a sentence speaks, and by what, where that is not all of them by their rate."""
+    workloads = of.workloads
+    counted = f" that count {'no ' if of.timed else ''}operations" if of.apart else ""
+    which = ("" if of.apart else "all ") + f"{len(workloads)} workloads"
+    over = f" over {'the ' if of.apart else ''}{which}{counted} (geometric mean; each of them may go its own way)" if len(workloads) > 1 else f" in {workloads[0]}" if of.apart else ""
+    return f"{over}, by the time of a run" if of.timed else over
 
 
 def _said(best: tuple[str, str], of: Look, values: list[tuple[Any, float]], *, alone: bool) -> str:
     """What a key does to a machine at some values of the second key."""
     at, worst = best
     factors = sorted({f"{factor:.2f}" for _, factor in values}, key=float)
-    text = f"does most at {at}, {' to '.join(dict.fromkeys([factors[0], factors[-1]]))} times as much as at {worst}" if worst else "does not depend on it (within 2 %)"
+    times = f"{' to '.join(dict.fromkeys([factors[0], factors[-1]]))} times as"
+    most = f"is fastest at {at}, {times} fast as at {worst}" if of.timed else f"does most at {at}, {times} much as at {worst}"
+    text = most if worst else "does not depend on it (within 2 %)"
     return text if alone else f"{text} (with {str(of.second).split('.')[-1]} {' or '.join(str(v) for v, _ in values)})"
 
 
@@ -200,6 +252,8 @@ def under(of: Look) -> str:
     """Under a figure: what a point, a line and a panel are, what stands still, and what becomes of the distance between two machines."""
     seeds = len({r["seed"] for r in of.rows})
     said = [f"A point is the mean of {seeds} seeds, a line reaches from the least to the greatest." if seeds > 1 else "A point is a run."]
+    if of.timed:
+        said.append("Its time, the less the better: no operations are counted, as in a recording without marks.")
     if of.second:
         which = f"each of {len(of.values)} among the {of.all_values} values" if len(of.values) < of.all_values else "each value"
         said.append(f"There is a {'panel' if len(of.machines) > 1 else 'line'} for {which} of {of.second}.")
@@ -216,9 +270,10 @@ def _distance(of: Look) -> str:
     one, other = of.machines
     ratios: dict[str, float] = {}
     for name, part in of.parts():
-        rates = _rates(part, one), _rates(part, other)
-        ratios |= {f"{v} ({name})" if name else f"{v}": rates[1][v] / rates[0][v] for v in rates[0] if rates[0][v] > 0 and rates[1].get(v, 0) > 0}
+        speeds = _speeds(part, one), _speeds(part, other)
+        ratios |= {f"{v} ({name})" if name else f"{v}": speeds[1][v] / speeds[0][v] for v in speeds[0] if speeds[0][v] > 0 and speeds[1].get(v, 0) > 0}
     if len(ratios) < 2:
         return ""
     low, high = min(ratios, key=lambda at: ratios[at]), max(ratios, key=lambda at: ratios[at])
-    return f"{other} does {ratios[low]:.2f} times as much as {one} at {low}, {ratios[high]:.2f} times at {high}."
+    does, much = ("is", "fast") if of.timed else ("does", "much")
+    return f"{other} {does} {ratios[low]:.2f} times as {much} as {one} at {low}, {ratios[high]:.2f} times at {high}."

@@ -24,19 +24,18 @@ def sweep(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path | 
     if not runs:
         return None
     others = len({file.stem for file in folder.glob("*.parquet")} - set(about["names"]))
+    # A recording without marks has none in any run: 0 would be a rate.
+    counting = {r["workload"] for r in runs if r["stats"].get(RATE)}
     rows = []
     for r in runs:
         varied = {k: r["settings"].get(k) for k in about["vary"]}
-        rate = r["stats"].get(RATE, 0)
+        rate = r["stats"].get(RATE, 0) if r["workload"] in counting else None
         rows.append({"machine": r["machine"], "workload": r["workload"], "seed": r["seed"], "time_ns": r["time_ns"], "rate": rate, "shares": spent.shares(r), **varied})
     keys = campaign.axes(rows, about["vary"])
-    looks = [campaign.look(rows, key, keys) for key in keys[:FIGURES]]
-    head = ["machine", "workload", *about["vary"], "runs", "time", "operations a second"]
+    looks = [of for key in keys[:FIGURES] for of in campaign.looks(rows, key, keys)]
     means = dict(sorted(campaign.means(rows, about["vary"]).items(), key=lambda g: [campaign.in_order(v) for v in g[0]]))
-    cells = {group: [(quantity(campaign.mean(own, k), u), campaign.mean(own, k)) for k, u in (("time_ns", "ns"), ("rate", "1/s"))] for group, own in means.items()}
-    table = [[*group, len(own), *cells[group]] for group, own in means.items()]
-    drawn = [page.figure(folder, f"by-{of.key.replace('.', '-')}", campaign.lines(of), campaign.under(of)) for of in looks]
-    drawn = drawn or [page.figure(folder, "by-machine", campaign.bars(rows))]
+    drawn = [page.figure(folder, _called(f"by-{of.key.replace('.', '-')}", of.timed and of.apart), campaign.lines(of), campaign.under(of)) for of in looks]
+    drawn = drawn or [page.figure(folder, _called("by-machine", n > 0), campaign.bars(part)) for n, part in enumerate(campaign.judged(rows))]
     seeds = len({r["seed"] for r in rows})
     again = shlex.join(["coreplane", "sweep", os.path.normpath(folder / about["campaign"]), "--out", f"{folder}.again"])
     told = {"provenance": {"version": about["version"], "command": again}}
@@ -46,8 +45,27 @@ def sweep(folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path | 
     for sentence in filter(None, said):
         tell(sentence)
     went = section("Where the time went", _moved_most(means, about["vary"]), _shares(means, about["vary"]))
-    body = [page.summary(said), section("Figures", *drawn), section("Means", page.table(head, table, text=2)), went, _failed(folder), page.provenance(told)]
+    body = [page.summary(said), section("Figures", *drawn), section("Means", _means(means, about["vary"])), went, _failed(folder), page.provenance(told)]
     return page.write(folder, "Campaign", f"varies {', '.join(about['vary']) or 'machines and workloads'}", body)
+
+
+def _called(name: str, is_second: bool) -> str:
+    """The file of a figure; of times beside one of rates it is a second one."""
+    return f"{name}-time" if is_second else name
+
+
+def _means(means: dict[tuple[Any, ...], list[dict[str, Any]]], keys: list[str]) -> str:
+    """Time and rate, a row for runs that differ in the seed alone; a dash where they count no operations, and no column where none does."""
+    is_rated = not all(campaign.is_timed(own) for own in means.values())
+
+    def cell(own: list[dict[str, Any]], measure: str, unit: str) -> Any:
+        if any(r[measure] is None for r in own):
+            return "-"
+        value = campaign.mean(own, measure)
+        return quantity(value, unit), value
+
+    table = [[*group, len(own), cell(own, "time_ns", "ns"), *([cell(own, "rate", "1/s")] if is_rated else [])] for group, own in means.items()]
+    return page.table(["machine", "workload", *keys, "runs", "time", *(["operations a second"] if is_rated else [])], table, text=2)
 
 
 def curve(folder: Path) -> Path:
