@@ -1,6 +1,7 @@
 """What cannot be written: standard output that is closed, disks without room."""
 
 import json
+import os
 import re
 import resource
 import shlex
@@ -51,3 +52,28 @@ def test_where_the_host_has_no_memory_one_line_says_so(cli: Cli) -> None:
         assert done.returncode == 2, done.stderr
         assert done.stderr == "coreplane: the host has no memory for it (or `ulimit -v` allows no more); give a smaller workload or machine\n"
     assert not (cli.folder / "r/run.json").exists()
+
+
+def test_where_addresses_are_limited_reports_have_no_figures(cli: Cli) -> None:
+    few = partial(resource.setrlimit, resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    (cli.folder / "c.toml").write_text('machines = "intel"\nworkloads = "queue"\n[set]\nworkload.operations = 20\n[vary]\nmemory.pm.read_ns = [50, 800]\n')
+    for command, folder in (((*RUN, "-o", "r"), "r"), (("sweep", "c.toml"), "c.sweep")):
+        done = cli.run(*command, "--quiet", preexec_fn=few)
+        assert done.returncode == 0, done.stderr
+        assert re.fullmatch(r"coreplane: figures are left out: [^\n]* this process may have 16 GiB \(ulimit -v\)\n", done.stderr), done.stderr
+        assert "The figure is left out: drawing reserves" in (cli.folder / folder / "report.html").read_text()
+        assert not [file for file in (cli.folder / folder).iterdir() if file.suffix in (".svg", ".png")]
+    # Notebooks say it in the place of a figure.
+    code = "import coreplane as cp; print(cp.run('intel', cp.Workload('queue', operations=20)).plot()._repr_html_())"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=cli.folder, capture_output=True, text=True, preexec_fn=few)
+    assert shown.returncode == 0 and shown.stdout.startswith("<p>No figure: drawing reserves"), shown
+    # What they need is there without a limit.
+    cli(*RUN, "--quiet", "-o", "r")
+    assert list((cli.folder / "r").glob("*.svg"))
+
+
+def test_a_python_without_docstrings_has_no_report_and_says_so(cli: Cli) -> None:
+    done = cli.run(*RUN, "--quiet", "-o", "r", env={**os.environ, "PYTHONOPTIMIZE": "2"})
+    assert done.returncode == 2
+    assert done.stderr.startswith("coreplane: the result is whole in r, without its page: ") and done.stderr.count("\n") == 1, done.stderr
+    assert json.loads((cli.folder / "r/run.json").read_text())

@@ -201,6 +201,8 @@ def _tracked(args: list[str]) -> int:
 
 
 def _ready_to_draw() -> None:
+    if sys.flags.optimize > 1:
+        return
     from coreplane import page, report_track  # noqa: F401
 
     page.ready()
@@ -226,7 +228,12 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
     is_asked = given.keys() & {"--plan", "--help", "-h"}
     if out is None or not out.exists() or is_asked or command not in ("run", "compare", "reproduce", "sweep", "crash", "track", "curve", "holdup", "diff", "explore", "shared"):
         return []
+    if command == "track" and not _is_drawn(args):
+        return []
+    if sys.flags.optimize > 1:
+        raise OSError(f"the result is whole in {out}, without its page: what draws it needs docstrings, which python -OO (PYTHONOPTIMIZE=2) leaves out")
     from coreplane import report, report_diff, report_explore, report_more, report_shared, report_track
+    from coreplane.drawing import DRAWING
 
     made: list[Path | None]
     match command:
@@ -250,11 +257,13 @@ def _pages(args: list[str], is_read: bool) -> list[Path]:
         case "holdup":
             made = [report_more.holdup(out)]
         case "track":
-            made = [report_track.track(out)] if _is_drawn(args) else []
+            made = [report_track.track(out)]
         case _:
             # Of one paper in the folder itself, of several in a folder each.
             found = [out] if (out / "reproduce.json").exists() else sorted(p.parent for p in out.glob("*/reproduce.json"))
             made = [report.reproduce(folder) for folder in found]
+    if DRAWING.left_out:
+        print(f"coreplane: figures are left out: {DRAWING.left_out}", file=sys.stderr)
     return [page for page in made if page]
 
 

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 import polars as pl
-import vl_convert as vlc
+
+from coreplane.drawing import DRAWING
 
 #: Rows that a notebook shows of a table.
 ROWS = 60
@@ -55,8 +56,9 @@ def lines(items: Sequence[str]) -> str:
 
 
 def svg(chart: Any) -> str:
-    """A chart as SVG."""
-    return str(vlc.vegalite_to_svg(chart.to_json()))
+    """A chart as SVG, or why there is none."""
+    drawn = DRAWING.svg(chart.to_json())
+    return f"<p>No figure: {html.escape(DRAWING.left_out)}.</p>" if drawn is None else drawn
 
 
 def offline(chart: Chart) -> Chart:

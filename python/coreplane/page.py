@@ -9,6 +9,7 @@ import altair as alt
 import vl_convert as vlc
 
 from coreplane import files
+from coreplane.drawing import DRAWING
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --soft: #5a5f66; --line: #d5d9de; --shade: #f4f6f8; --paper: #fff; --accent: #0b7285;
@@ -120,15 +121,20 @@ def configured(chart: Any, left: int = 5) -> Any:
 
 def ready() -> None:
     """Draws the smallest figure: the first takes longer than the rest of a report."""
-    vlc.vegalite_to_svg({"mark": "point", "data": {"values": [{}]}})
+    DRAWING.svg({"mark": "point", "data": {"values": [{}]}})
 
 
 def figure(folder: Path, name: str, chart: Any, caption: str = "") -> str:
-    """A figure on the page, and its SVG and PNG in the folder."""
+    """A figure on the page, and its SVG and PNG in the folder; where none can be drawn, why, and what its caption says."""
     # Many machines of many cores have more stretches than charts for the network may have.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = configured(chart).to_json()
-    svg = vlc.vegalite_to_svg(spec)
+    svg = DRAWING.svg(spec)
+    if svg is None:
+        for kind in ("svg", "png"):
+            # One of before would be taken for this one.
+            (folder / f"{name}.{kind}").unlink(missing_ok=True)
+        return f'<p class="note">{html.escape(f"{caption} The figure is left out: {DRAWING.left_out}.".strip())}</p>'
     files.write(folder / f"{name}.svg", svg.encode())
     files.write(folder / f"{name}.png", vlc.svg_to_png(svg, scale=2))
     return drawn(svg, caption)
