@@ -93,7 +93,7 @@ class Crash:
 
         None where they were not counted: they are of recordings.
         """
-        return float(self._search.get("images_possible", 0)) or None
+        return float(self._search.get("images_possible") or 0) or None
 
     @property
     def images_possible_is_exact(self) -> bool:

@@ -159,7 +159,7 @@ def crash(folder: Path) -> Path:
         bound = " (the bound; --points raises it)" if timed.get("bounded") else ""
         said.append(f"On the machine: {timed['points']:,} instants{bound}, recovery fails at {timed['failing_points']:,}.")
     if model.get("points"):
-        left = "" if model["images"] >= model["images_possible"] else f" of {model['images_possible']:,.4g} that are possible"
+        left = "" if model["images"] >= (model["images_possible"] or 0) else f" of {model['images_possible']:,.4g} that are possible"
         points = f"{tried[0]:,} of {tried[1]:,}" if tried[0] < tried[1] else f"{tried[0]:,}"
         ended = f" The search ended with {len(model['failures'])} different failures: mend these first." if model.get("ended_with_failures") else ""
         said.append(f"In the model {data['model']}: {points} crash points, {model['images']:,} images{left}; recovery fails at {model['failing_points']:,} of the points.{ended}")

@@ -12,7 +12,7 @@ pub(crate) struct Found {
     pub(crate) points: usize,
     pub(crate) points_in_log: usize,
     pub(crate) images: usize,
-    /// Images that the model allows at the points tried.
+    /// Images that the model allows at the points tried; 0 where they were not counted.
     pub(crate) possible: f64,
     /// `possible` is exact; otherwise there are at least so many.
     pub(crate) counted: bool,
@@ -55,7 +55,7 @@ impl Found {
             "points": self.points,
             "points_in_log": self.points_in_log,
             "images": self.images,
-            "images_possible": self.possible,
+            "images_possible": (self.possible > 0.0).then_some(self.possible),
             "images_possible_is_exact": self.counted,
             "bounded_points": self.bounded_points,
             "grouped_points": self.grouped_points,
@@ -103,7 +103,7 @@ impl Found {
             points: number("points")?,
             points_in_log: number("points_in_log")?,
             images: number("images")?,
-            possible: v["images_possible"].as_f64()?,
+            possible: v["images_possible"].as_f64().unwrap_or_default(),
             counted: v["images_possible_is_exact"].as_bool()?,
             bounded_points: number("bounded_points")?,
             grouped_points: number("grouped_points")?,
