@@ -53,6 +53,17 @@ def test_a_store_that_comes_too_early_is_found_by_both(log: Cli) -> None:
     assert machine["timed"]["failing_points"] > 0, "the machine itself leaves the counter without its entry"
 
 
+def test_files_in_a_memory_that_a_power_failure_empties_are_told_of_where_nothing_fails(log: Cli) -> None:
+    trace = record(log, "ok")
+    options = ("--check", "test -f {image}", "--points", 20)
+    says = "memory 1 (ddr5): DRAM forgets what it holds when the power fails: files lie there"
+    for of_pm, of_dram, is_told in (("", "size = '1 MiB'", True), ("", "share = 1", True), ("size = '64 MiB'", "", False)):
+        memories = f"[[memory]]\nkind = 'pm'\n{of_pm}\n[[memory]]\nkind = 'ddr5'\ncontrollers = 1\n{of_dram}\n"
+        (log.folder / "m.toml").write_text(f"extends = 'intel'\n{memories}")
+        notes = found(log, "m.toml", trace, *options, code=0)["notes"]
+        assert any(note.startswith(says) for note in notes) == is_told, notes
+
+
 @pytest.mark.parametrize("apart", [8, 64])
 def test_two_stores_in_the_wrong_order_lack_no_fence(cli: Cli, apart: int) -> None:
     program = cp.Program()

@@ -242,7 +242,7 @@ fn built_in_lab(
         ..Lab::of(model)
     };
     lab.notes.extend(races::of_log(model, &log));
-    lab.notes.extend(of_the_machine(machine, lab.timed.as_ref(), true)?);
+    lab.notes.extend(of_the_machine(machine, lab.timed.as_ref(), None)?);
     if log.cut {
         lab.notes.push(format!(
             "the model's images are of the program's first {} events only: no log is longer; make the program shorter",

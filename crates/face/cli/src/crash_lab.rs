@@ -223,24 +223,30 @@ fn print_lost(pages: &[u64]) {
 }
 
 /// What the machine itself takes: where recovery failed in the run, the program need not be at fault, and where it did not, a
-/// workload's own recovery (`is_own`) may have excused what was taken.
+/// workload's own recovery may have excused what was taken, or the check of a recording not have looked at what was taken of its `files`.
 pub(crate) fn of_the_machine(
     machine: &Description,
     timed: Option<&Timed>,
-    is_own: bool,
+    files: Option<&[(u64, u64)]>,
 ) -> Result<Vec<String>, Failure> {
     let ended = timed.and_then(|timed| timed.after_end).map(|ended| {
         let ended = quantity::time(ended.since(Time::ZERO).as_ns());
         format!("the run had ended at {ended}, before the power failed: nothing was cut short")
     });
     let Some(timed) = timed else { return Ok(Vec::new()) };
-    let so = if !timed.failures.is_empty() {
-        "what fails in the run may be the machine's fault, and no mistake of the program"
-    } else if is_own {
-        "recovery of a workload of the simulator's own takes older contents there, so that none of it is a failure"
-    } else {
-        return Ok(ended.into_iter().collect());
+    let (told, so) = match files {
+        _ if !timed.failures.is_empty() => (
+            machine::takes_what_was_durable(machine)?,
+            "what fails in the run may be the machine's fault, and no mistake of the program",
+        ),
+        None => (
+            machine::takes_what_was_durable(machine)?,
+            "recovery of a workload of the simulator's own takes older contents there, so that none of it is a failure",
+        ),
+        Some(files) => (
+            machine::forgets_of(machine, files)?,
+            "files lie there, and are empty after each power failure in the run; a check that does not fail then says nothing of what they held",
+        ),
     };
-    let told = machine::takes_what_was_durable(machine)?.into_iter();
-    Ok(told.map(|what| format!("{what}: {so}")).chain(ended).collect())
+    Ok(told.into_iter().map(|what| format!("{what}: {so}")).chain(ended).collect())
 }

@@ -268,7 +268,7 @@ fn search(
     }
     notes.extend(races::of_log(model, log));
     notes.extend(races::of_turns(model, log));
-    notes.extend(of_the_machine(machine, timed.as_ref(), false)?);
+    notes.extend(of_the_machine(machine, timed.as_ref(), Some(&recorded.ranges()))?);
     let search = search.map(|(found, _)| found);
     let by_flush = model.needs_flushes();
     let persistence_lint = if by_flush { crash::persistence_lint(log) } else { Vec::new() };
@@ -373,6 +373,12 @@ impl<'a> Recorded<'a> {
             beside,
             without_beside,
         })
+    }
+
+    /// Where the files lie that a check gets.
+    fn ranges(&self) -> Vec<(u64, u64)> {
+        let near = self.layout.files().iter().filter(|f| !self.far.contains(&f.number));
+        near.map(|f| (f.base, f.bytes)).collect()
     }
 
     /// The file of that name that the program found.

@@ -5,10 +5,13 @@ use crate::build::WiredMachine;
 use crate::describe::{Description, WorkloadDescription};
 use crate::error::{ConfigError, RunError};
 use crate::forgets::forgets_all;
+use crate::memories::Entry;
 use crate::options::RunOptions;
 use cpu::Core;
 use engine::NodeId;
-use protocol::{AddressMap, Block, Drained, Image, Line, Lost, Msg, PAGE_BYTES, PM_BASE, line_of, offset_of};
+use protocol::{
+    AddressMap, Block, Drained, Image, Line, Lost, Msg, PAGE_BYTES, PM_BASE, TURN, line_of, offset_of,
+};
 use std::collections::BTreeSet;
 use units::Time;
 use workloads::Persistent;
@@ -156,13 +159,35 @@ pub fn can_crash(machine: &Description) -> Result<(), ConfigError> {
 /// When the list of its memories is not accepted.
 pub fn takes_what_was_durable(machine: &Description) -> Result<Vec<String>, ConfigError> {
     let entries = machine.entries()?;
-    let told = entries.iter().enumerate().filter_map(|(n, e)| {
-        let why = e.kind.forgets(&e.settings).or_else(|| e.kind.is_volatile(&e.settings))?;
-        let which =
-            if entries.len() > 1 { format!("memory {n} ({}): ", e.kind.name()) } else { String::new() };
-        Some(format!("{which}{why}"))
-    });
-    Ok(told.collect())
+    let why = |e: &Entry| e.kind.forgets(&e.settings).or_else(|| e.kind.is_volatile(&e.settings));
+    let told = entries.iter().enumerate();
+    Ok(told.filter_map(|(n, e)| Some(told_of(&entries, n, why(e)?))).collect())
+}
+
+/// Memories that a power failure empties, and in which some of `files` lie, each from an address on of so many bytes.
+///
+/// # Errors
+/// When the list of its memories is not accepted.
+pub fn forgets_of(machine: &Description, files: &[(u64, u64)]) -> Result<Vec<String>, ConfigError> {
+    let entries = machine.entries()?;
+    let map = machine.address_map()?;
+    let holding: BTreeSet<usize> = files.iter().flat_map(|file| memories_of(&map, *file)).collect();
+    let why = |e: &Entry| e.kind.is_volatile(&e.settings).filter(|_| e.kind.is_emptied(&e.settings));
+    Ok(holding.into_iter().filter_map(|n| Some(told_of(&entries, n, why(&entries[n])?))).collect())
+}
+
+fn told_of(entries: &[Entry], index: usize, why: &str) -> String {
+    let name = entries[index].kind.name();
+    if entries.len() > 1 { format!("memory {index} ({name}): {why}") } else { why.to_string() }
+}
+
+/// The memories in which so many bytes from an address on lie. After each bound of a range all have had a page within a turn.
+fn memories_of(map: &AddressMap, (base, bytes): (u64, u64)) -> BTreeSet<usize> {
+    let (first, end) = ((base - PM_BASE) / PAGE_BYTES, (base - PM_BASE + bytes).div_ceil(PAGE_BYTES));
+    let bounds = map.memories().filter_map(|memory| memory.range).flat_map(|(from, n)| [from, from + n]);
+    let starts = bounds.chain([first]).map(|page| page.max(first));
+    let pages = starts.flat_map(|from| from..(from + TURN as u64).min(end));
+    pages.map(|page| map.memory_of(PM_BASE + page * PAGE_BYTES)).collect()
 }
 
 /// Simulates `workload` on `machine`, and shows what a power failure would leave at many instants of the part that

@@ -48,8 +48,8 @@ pub use build::cached_bytes;
 pub use campaign::{Assignment, Campaign, Point, comparable, twice};
 pub use cpu::Stretch;
 pub use crash::{
-    CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, run_with_crashes, takes_what_was_durable,
-    to_cut,
+    CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, forgets_of, run_with_crashes,
+    takes_what_was_durable, to_cut,
 };
 pub use describe::{Description, WorkloadDescription};
 pub use error::{ConfigError, RunError};
