@@ -112,6 +112,35 @@ def test_a_kind_of_memory_that_there_is_not_is_told_with_its_line(cli: Cli) -> N
     assert cli.refuses("run", "m.toml", "queue").startswith("coreplane: m.toml:3: memory.kind = flash: give one of pm, ")
 
 
+def test_an_empty_table_has_a_name_that_keys_have(cli: Cli) -> None:
+    def refused(text: str) -> str:
+        (cli.folder / "m.toml").write_text(f'extends = "intel"\n{text}\n')
+        return cli.refuses("run", "m.toml", "queue").removeprefix("coreplane: ")
+
+    assert refused("[cpu]\n[nope]").startswith('m.toml:3: unknown key "nope"')
+    assert refused("[cpuu.x]").startswith('m.toml:2: unknown key "cpuu.x"')
+    assert refused("[memory.pmm]").startswith('m.toml:2: unknown key "memory.pmm"')
+    assert refused("cpu.cores = {}").startswith("m.toml:2: cpu.cores: give a number")
+    assert refused('[[memory]]\nkind = "pm"\npmm = {}').startswith('m.toml:4: unknown key "pmm" of a memory')
+    assert refused('[[memory]]\nkind = "pm"\nshare = {}').startswith("m.toml:4: share: give a number")
+    (cli.folder / "m.toml").write_text('extends = "intel"\n[cpu]\n[memory.pm]\n')
+    cli("run", "m.toml", "queue", "--set", "workload.operations=5")
+    (cli.folder / "m.toml").write_text('extends = "intel"\n[[memory]]\nkind = "pm"\npm = {}\ncxl = {}\n')
+    cli("run", "m.toml", "queue", "--set", "workload.operations=5")
+
+
+@pytest.mark.parametrize("section", ["set", "vary"])
+def test_an_empty_table_of_a_campaign_has_a_name_that_keys_have(cli: Cli, section: str) -> None:
+    def campaign(text: str) -> tuple[str, ...]:
+        (cli.folder / "c.toml").write_text(f"machines = 'intel'\nworkloads = 'queue'\n[{section}]\n{text}\n")
+        return "sweep", "c.toml", "--plan"
+
+    assert "c.toml:4: workload.operations: give a number" in cli.refuses(*campaign("workload.operations = {}"))
+    assert "c.toml:4: workload.pm: give a number" in cli.refuses(*campaign("workload.pm = {}")), "a recording's"
+    assert 'c.toml:5: unknown key "nope"' in cli.refuses(*campaign("cpu.cores = 8\nnope = {}"))
+    cli(*campaign("cpu = {}\nworkload = {}\nmemory.0.pm = {}"))
+
+
 def test_fewer_cores_than_threads_are_refused_and_those_of_a_file_are_raised(cli: Cli) -> None:
     short = ("queue", "--set", "workload.operations=20")
     said = "cpu.cores=1: queue has 4 threads, and each takes a core; give at least 4, or workload.threads=1"

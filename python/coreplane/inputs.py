@@ -70,7 +70,7 @@ class Machine:
         #: What differs from it, by dotted key, as text.
         self.settings = _flat(settings or {}) | _flat(given)
         #: The memories that it has instead of its own, where a list was given.
-        self.memories = [_flat(memory) for memory in memories]
+        self.memories = [_flat(memory, within=("memory.", "")) for memory in memories]
         self._label = label
         self._make({})
 
@@ -142,7 +142,7 @@ class Workload:
         #: Its name, or ``trace:`` and the files.
         self.name = name
         #: Its parameters that were given, as text.
-        self.settings = _flat(parameters)
+        self.settings = _flat(parameters, within=("workload.",))
         # From where the files of a recording are found.
         self._folder = os.getcwd() if ":" in name else None
         self._core = _core.Workload(name, [(f"workload.{key}", value) for key, value in self.settings.items()])
@@ -315,15 +315,32 @@ def pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:
     return list(_flat(changes).items())
 
 
-def _flat(changes: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def _flat(changes: Mapping[str, Any], prefix: str = "", within: tuple[str, ...] = ("",)) -> dict[str, str]:
+    """Keys by name and values as text; ``within`` is what the names leave away."""
     flat: dict[str, str] = {}
     for key, value in changes.items():
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{name}.")
+        if isinstance(value, Mapping) and not value and not _begins_keys(name, within):
+            # No key: whoever takes it says what could be meant.
+            flat[name] = ""
+        elif isinstance(value, Mapping):
+            flat |= _flat(value, f"{name}.", within)
         else:
             flat[name] = _text(name, value)
     return flat
+
+
+def _begins_keys(name: str, within: tuple[str, ...]) -> bool:
+    """Whether keys stand in a section of this name: an empty one of another name is a typing error."""
+    for whole in (f"{start}{name}" for start in within):
+        try:
+            keys = [str(row.get("key", "")) for row in _core.named(whole.split(".")[0])[1]]
+        except _core.ConfigError:
+            continue
+        if any(key.startswith(f"{whole}.") for key in keys):
+            return True
+        accept(whole not in keys, f"{name}: give a value, not an empty mapping")
+    return False
 
 
 def _text(key: str, value: object) -> str:

@@ -222,6 +222,21 @@ def test_ctrl_c_ends_tracking_with_what_was_seen() -> None:
     assert 0 < len(found) < 100
 
 
+def test_an_empty_section_has_a_name_that_keys_have() -> None:
+    assert cp.Machine("intel", cpu={}, memory={"pm": {}}) == cp.Machine("intel")
+    assert len(cp.Machine("intel", memory=[{"kind": "pm", "pm": {}}]).memories) == 1
+    for given, says in [
+        ({"nope": {}}, 'unknown key "nope"'),
+        ({"memory": {"pmm": {}}}, 'unknown key "memory.pmm"'),
+        ({"memory": [{"kind": "pm", "pmm": {}}]}, 'unknown key "pmm" of a memory'),
+        ({"cpu": {"cores": {}}}, "cpu.cores: give a value"),
+    ]:
+        with pytest.raises(cp.ConfigError, match=says):
+            cp.Machine("intel", **given)
+    with pytest.raises(cp.ConfigError, match="operations: give a value"):
+        cp.Workload("queue", operations={})
+
+
 def test_a_recording_is_a_workload(tmp_path: Path) -> None:
     program, trace = tmp_path / "kv", tmp_path / "kv.parquet"
     coreplane = str(Path(sys.executable).parent / "coreplane")

@@ -10,8 +10,10 @@
 //! ordering.persist_buffer = [4, 8, 16, 32]
 //! ```
 
-use crate::describe::Description;
+use crate::describe::{Description, settable, unknown_key};
 use crate::error::{ConfigError, suggestion};
+use crate::memory_list::is_group;
+use crate::params::begins;
 use crate::reader::Reader;
 use simulator::Simulator;
 use std::collections::BTreeMap;
@@ -272,9 +274,21 @@ impl Reader<'_> {
         rest.extend(inner.iter().map(|(name, v)| (name.get_ref().to_string(), name.span().start, v)));
         rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
         while let Some((key, at, value)) = rest.pop() {
-            let DeValue::Table(inner) = value.get_ref() else {
-                each(key, self.line(at), value)?;
-                continue;
+            let inner = match value.get_ref() {
+                DeValue::Table(inner) if inner.is_empty() => {
+                    self.nothing_in(at, &key, value)?;
+                    continue;
+                }
+                DeValue::Table(inner) => inner,
+                DeValue::String(_)
+                | DeValue::Integer(_)
+                | DeValue::Float(_)
+                | DeValue::Boolean(_)
+                | DeValue::Datetime(_)
+                | DeValue::Array(_) => {
+                    each(key, self.line(at), value)?;
+                    continue;
+                }
             };
             let named = |(name, v): (&Spanned<std::borrow::Cow<'d, str>>, _)| {
                 (format!("{key}.{}", name.get_ref()), name.span().start, v)
@@ -283,6 +297,22 @@ impl Reader<'_> {
             rest.sort_by_key(|(_, at, _)| std::cmp::Reverse(*at));
         }
         Ok(())
+    }
+
+    /// Whether a table with nothing in it is where keys could stand.
+    fn nothing_in(&self, at: usize, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), ConfigError> {
+        let keys = || settable().chain(trace::REPLAY_PARAMS.iter().map(|p| p.key));
+        let is_of_one = name.strip_prefix("memory.").is_some_and(|rest| {
+            let (number, rest) = rest.split_once('.').unwrap_or((rest, ""));
+            number.parse::<usize>().is_ok() && (rest.is_empty() || is_group(rest))
+        });
+        if is_of_one || begins(keys(), name) {
+            return Ok(());
+        }
+        if keys().any(|key| key == name) {
+            return self.scalar(value, name).map(drop);
+        }
+        Err(self.error(at, &unknown_key(name, keys()).0))
     }
 }
 

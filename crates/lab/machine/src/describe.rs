@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, suggestion};
 use crate::keyed;
-use crate::memory_list::{MemoryDescription, kind_called, own_name, own_setting};
+use crate::memory_list::{MemoryDescription, own_name, own_setting};
 use crate::params::{MACHINE, read, renamed};
 use crate::presets::PRESETS;
 use crate::reader::Reader;
@@ -13,7 +13,6 @@ use protocol::{NearInterface, Param, Persistency, Settings};
 use simulator::{Fidelity, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use trace::{Recording, Survey};
 use workloads::{Asked, Crashed, PageStream, Persistent, PmCache, Visits};
@@ -184,7 +183,7 @@ impl Description {
     }
 
     /// What is said of the machine is said of each of its memories; where each on which it acts has its own, of none.
-    fn set_everywhere(&mut self, key: &'static str, setting: Setting) {
+    pub(crate) fn set_everywhere(&mut self, key: &'static str, setting: Setting) {
         let is_own = self.memories.iter().any(|memory| memory.settings.contains_key(key));
         if is_own && self.acting().contains(key) {
             self.memories.iter_mut().for_each(|memory| _ = memory.settings.remove(key));
@@ -531,7 +530,7 @@ impl WorkloadDescription {
     }
 }
 
-fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
+pub(crate) fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
     table.iter().find(|p| p.key == key)
 }
 
@@ -542,11 +541,11 @@ const PARENTS: [&str; 6] = ["base", "inherit", "inherits", "parent", "preset", "
 const SUGGESTED: usize = 3;
 
 /// The keys that `--set` knows.
-fn settable() -> impl Iterator<Item = &'static str> {
+pub(crate) fn settable() -> impl Iterator<Item = &'static str> {
     MACHINE.iter().chain(workloads::all_params()).map(|p| p.key)
 }
 
-fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigError {
+pub(crate) fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigError {
     if let Some(new) = renamed(key) {
         return ConfigError::new(format!("key \"{key}\" has a new name: give {new}"));
     }
@@ -571,16 +570,6 @@ fn unknown_key(key: &str, keys: impl Iterator<Item = &'static str>) -> ConfigErr
 }
 
 impl Reader<'_> {
-    fn unknown_key(&self, at: usize, key: &str) -> ConfigError {
-        if key.split('.').next() == Some("workload") {
-            let text = format!(
-                "{key}: a machine's file has no keys of workloads; give it with --set, or in a campaign"
-            );
-            return self.error(at, &text);
-        }
-        self.error(at, &unknown_key(key, MACHINE.iter().map(|p| p.key)).0)
-    }
-
     /// Gives the keys that are given a source, and where.
     fn apply(&self, root: &DeTable<'_>, machine: &mut Description) -> Result<Vec<Sourced>, ConfigError> {
         let sources = root.get("sources");
@@ -603,32 +592,6 @@ impl Reader<'_> {
                 Err(self.error(s.span().start, "sources: give a table of key = \"where it comes from\""))
             }
         }
-    }
-
-    fn section(
-        &self,
-        prefix: &str,
-        at: usize,
-        value: &Spanned<DeValue<'_>>,
-        machine: &mut Description,
-    ) -> Result<(), ConfigError> {
-        if let DeValue::Table(table) = value.get_ref() {
-            for (name, value) in table {
-                self.section(&format!("{prefix}.{}", name.get_ref()), name.span().start, value, machine)?;
-            }
-            return Ok(());
-        }
-        let param = find(MACHINE, prefix).ok_or_else(|| self.unknown_key(at, prefix))?;
-        let text = self.scalar(value, prefix)?;
-        let setting =
-            read(param, &text).map_err(|e| self.error(value.span().start, &format!("{prefix}: {e}")))?;
-        if param.key == "memory.kind" {
-            kind_called(&text).map_err(|e| self.error(value.span().start, &e.0))?;
-        }
-        machine.set_everywhere(param.key, setting);
-        machine.sources.insert(param.key, self.file.to_string());
-        machine.given.insert(param.key, Given::File(format!("{}:{}", self.file, self.line(at))));
-        Ok(())
     }
 
     /// What is said of one memory (`memory.1.pm.read_ns`) comes after what is said of all.

@@ -32,6 +32,7 @@ mod report;
 mod reported;
 mod restored;
 mod run;
+mod sections;
 mod simulated;
 mod simulated_by;
 mod stats;

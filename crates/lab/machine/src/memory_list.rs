@@ -1,13 +1,13 @@
 //! The list of a machine's memories, as a description has it.
 
 use crate::error::{ConfigError, suggestion};
-use crate::params::{MACHINE, read};
+use crate::params::{MACHINE, begins, read};
 use crate::reader::Reader;
 use crate::registry::{memory_kind, memory_kind_names};
 use crate::sources::{USER, check_source};
 use plug::MemoryKind;
 use protocol::params::Setting;
-use protocol::{PAGE_BYTES, TURN};
+use protocol::{PAGE_BYTES, Param, TURN};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -42,20 +42,35 @@ pub(crate) fn kind_called(name: &str) -> Result<&'static dyn MemoryKind, ConfigE
     })
 }
 
+/// What the list is made of.
+const LIST: [&str; 3] = ["kind", "size", "share"];
+
+fn known(key: &str) -> Option<&'static Param> {
+    let of_memory = format!("memory.{key}");
+    let called = |key: &str| MACHINE.iter().find(|p| p.key == key);
+    called(&of_memory).or_else(|| called(key)).filter(|p| p.key != "memory.kind")
+}
+
+fn unknown(key: &str) -> ConfigError {
+    let near = suggestion(key, MACHINE.iter().map(|p| own_name(p.key)));
+    ConfigError::new(format!("unknown key \"{key}\" of a memory{near}"))
+}
+
+/// Whether keys of one memory stand in a table of this name.
+pub(crate) fn is_group(name: &str) -> bool {
+    begins(MACHINE.iter().flat_map(|p| [p.key, own_name(p.key)]), name)
+}
+
 /// A parameter of one memory by its own name: `pm.read_ns` is `memory.pm.read_ns`.
 pub(crate) fn own_setting(key: &str, value: &str) -> Result<(&'static str, Setting), ConfigError> {
-    let of_memory = format!("memory.{key}");
-    let known = |key: &str| MACHINE.iter().find(|p| p.key == key);
-    let param = known(&of_memory).or_else(|| known(key)).filter(|p| p.key != "memory.kind");
-    let Some(param) = param else {
-        if ["kind", "size", "share"].contains(&key) {
+    let Some(param) = known(key) else {
+        if LIST.contains(&key) {
             let text = format!(
                 "\"{key}\" of a memory: is what the list is made of; give it in a file with [[memory]]"
             );
             return Err(ConfigError::new(text));
         }
-        let near = suggestion(key, MACHINE.iter().map(|p| p.key.strip_prefix("memory.").unwrap_or(p.key)));
-        return Err(ConfigError::new(format!("unknown key \"{key}\" of a memory{near}")));
+        return Err(unknown(key));
     };
     if param.key.starts_with("memory.dram.") {
         let text = format!("{key}: DRAM is the machine's, not a memory's; give it beside the list");
@@ -180,9 +195,14 @@ impl Reader<'_> {
     ) -> Result<(), ConfigError> {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
-            if let DeValue::Table(inner) = value.get_ref() {
+            if let DeValue::Table(inner) = value.get_ref()
+                && (!inner.is_empty() || is_group(&key))
+            {
                 self.memory_keys(&format!("{key}."), inner, memory)?;
                 continue;
+            }
+            if !LIST.contains(&&*key) && known(&key).is_none() {
+                return Err(self.error(name.span().start, &unknown(&key).0));
             }
             let text = self.scalar(value, &key)?;
             let at = |e: ConfigError| self.error(value.span().start, &e.0);

@@ -16,6 +16,11 @@ pub fn renamed(key: &str) -> Option<&'static str> {
     all.find(|(old, _)| *old == key).map(|(_, new)| *new)
 }
 
+/// Whether some of `keys` stand in a table of this name: a typing error makes a name in which none does.
+pub(crate) fn begins(mut keys: impl Iterator<Item = &'static str>, name: &str) -> bool {
+    keys.any(|key| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}
+
 /// Reads a value of a key.
 ///
 /// # Errors
