@@ -204,7 +204,13 @@ pub(crate) fn temporary(bytes: u64) -> Result<Folder, Failure> {
         return Ok(made);
     }
     let root = std::env::temp_dir();
-    make(&root).map_err(|e| Failure::BadInput(format!("{}: {e}", root.display())))
+    make(&root).map_err(|e| {
+        let text = format!(
+            "{}: {e}; checks get their files there: name a folder that can be written to in TMPDIR",
+            root.display()
+        );
+        Failure::BadInput(text)
+    })
 }
 
 /// The smallest limit on the size of files that a command writes: databases allocate logs of tens of megabytes when they are opened.

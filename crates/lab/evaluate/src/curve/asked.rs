@@ -33,15 +33,15 @@ pub(super) fn check(
 
 fn check_shares(reads: &[u64]) -> Result<(), ConfigError> {
     if reads.is_empty() {
-        return Err(ConfigError("a share of reads: give at least one, 50 to 100 (%)".into()));
+        return Err(ConfigError("--reads: a share of reads: give at least one, 50 to 100 (%)".into()));
     }
     if let Some(wrong) = reads.iter().find(|r| !(50..=100).contains(*r)) {
         return Err(ConfigError(format!(
-            "a share of reads of {wrong} %: accepted are 50 to 100 (a store that goes through caches reads its line first)"
+            "--reads: a share of reads of {wrong} %: accepted are 50 to 100 (a store that goes through caches reads its line first)"
         )));
     }
     if let Some((_, twice)) = reads.iter().enumerate().find(|(n, r)| reads[..*n].contains(r)) {
-        return Err(ConfigError(format!("a share of reads of {twice} % is given twice")));
+        return Err(ConfigError(format!("--reads: a share of reads of {twice} % is given twice")));
     }
     Ok(())
 }
