@@ -140,6 +140,16 @@ def test_a_region_of_instructions_is_recorded(loop: Cli) -> None:
     assert late["records"] < 1000 and any("never began" in note for note in late["notes"])
 
 
+def test_a_region_that_never_began_is_no_program(loop: Cli) -> None:
+    done = loop.run("record", "--quiet", "--skip", "100G", "--out", "late.cpt", "--", "./loop")
+    assert done.returncode == 0 and "warning: the region never began" in done.stderr
+    says = loop.refuses("run", "intel", "trace:late.cpt")
+    assert says.startswith("coreplane: trace:late.cpt: the region never began") and "shorter --skip" in says
+    assert loop.refuses("compare", "trace:late.cpt", "--on", "intel,eadr") == says
+    (loop.folder / "c.toml").write_text("machines = 'intel'\nworkloads = 'trace:late.cpt'\n")
+    assert "the region never began" in loop.refuses("sweep", "c.toml", "--out", "swept")
+
+
 def test_a_region_of_instructions_is_recorded_from_python(loop: Cli) -> None:
     by_hand = recorded(loop, "--skip", "1M", "--count", "500K", "--warm-up", "500K")
     trace = cp.record([loop.folder / "loop"], out=loop.folder / "py.cpt", skip="1M", count=500_000, warm_up="500K")

@@ -1,5 +1,6 @@
 """What a recorded program's simulated time is made of: computation, pointers, syncs, and what is not known."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,11 @@ def test_a_recording_of_threads_says_that_it_is_one_schedule(cli: Cli) -> None:
     assert "one schedule" not in cli.run("run", "intel", "trace:kv.1.cpt", "--quiet").stderr
     twice = "coreplane: trace:kv.1.cpt,kv.1.cpt: kv.1.cpt is given twice; give each recording once"
     assert cli.refuses("run", "intel", "trace:kv.1.cpt,kv.1.cpt") == twice
+    assert "a name of its list is empty" in cli.refuses("run", "intel", "trace:kv.1.cpt,")
+    shutil.copy(cli.folder / "kv", cli.folder / "other")
+    cli("record", "--quiet", "--out", "other.cpt", "--", "./other", "kv.pm", 4, 300)
+    says = cli.refuses("run", "intel", "trace:kv.1.cpt,other.cpt")
+    assert "kv.1.cpt was recorded from `./kv kv.pm 4 300`, other.cpt from `./other kv.pm 4 300`: recordings of one program" in says
     both = cli.json("compare", "trace:kv.1.cpt,kv.2.cpt", "--on", "intel,asap-rp", "--no-bands")
     intel, asap = both["machines"]
     times = [cli.json("run", "intel", f"trace:kv.{n}.cpt", "--no-bands")["time_ns"] for n in (1, 2)]

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::{Common, Settings};
 use crate::output;
+use crate::same_program;
 use machine::params::IPC_INTERVAL;
 use machine::{Description, Fidelity, Report, RunError, RunOptions, WorkloadDescription};
 use rayon::prelude::*;
@@ -38,11 +39,25 @@ pub(crate) fn workloads(name: &str) -> Result<Vec<WorkloadDescription>, Failure>
         Some(file) if std::path::Path::new(file).exists() => Ok(vec![output::workload(name)?]),
         Some(files) => {
             let files: Vec<&str> = files.split(',').collect();
+            if files.len() > 1 && files.contains(&"") {
+                let text = format!("{name}: a name of its list is empty; give trace:FILE,FILE,...");
+                return Err(Failure::BadInput(text));
+            }
             refuse_twice(&files)?;
-            files.iter().map(|file| output::workload(&format!("trace:{file}"))).collect()
+            let all = files.iter().map(|file| output::workload(&format!("trace:{file}")));
+            let all = all.collect::<Result<Vec<_>, Failure>>()?;
+            same_program::check(name, &all)?;
+            Ok(all)
         }
         None => Ok(vec![output::workload(name)?]),
     }
+}
+
+/// The same, of which something has to count.
+pub(crate) fn counted(name: &str) -> Result<Vec<WorkloadDescription>, Failure> {
+    let all = workloads(name)?;
+    all.iter().try_for_each(WorkloadDescription::check_region)?;
+    Ok(all)
 }
 
 /// A recording counts once: two equal ones would make a band of nothing.
@@ -282,6 +297,7 @@ pub(crate) fn remarks<'a>(
     let mut remarks: Vec<String> = machines.iter().flat_map(|machine| machine.says_in_vain()).collect();
     let Some(threads) = workloads[0].recorded_threads() else { return remarks };
     remarks.extend(placed_apart(&machines, &workloads[0]));
+    remarks.extend(same_program::asked_otherwise(workloads));
     let has_pages = machines.iter().any(|machine| machine.fidelity() == Fidelity::Page);
     if has_pages && workloads.iter().any(WorkloadDescription::tells_of_lines) {
         remarks.push(

@@ -30,7 +30,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let index = compared_machines::base(args.baseline.as_deref(), &asked, on)?;
     let baseline = on[index].as_str();
     let shown = progress::reading(&args.common, &args.workload);
-    let workloads = bands::workloads(&args.workload)?;
+    let workloads = bands::counted(&args.workload)?;
     drop(shown);
     let mut jobs: Vec<_> = machines.into_iter().map(|machine| (machine, workloads.clone())).collect();
     output::apply_all(&args.settings, &mut jobs)?;

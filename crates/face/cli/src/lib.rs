@@ -83,6 +83,7 @@ mod recordings;
 mod reproduce;
 mod results;
 mod run;
+mod same_program;
 mod shared_command;
 mod show;
 mod show_keys;

@@ -17,6 +17,7 @@ use crate::record_route::Asked;
 use crate::record_run;
 use crate::record_title::Title;
 use crate::recordings;
+use machine::NEVER_BEGAN;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::os::fd::AsFd;
@@ -124,8 +125,11 @@ pub(crate) fn record_once(
     )
 }
 
-/// Says what was recorded, unless nothing is to be said.
+/// Says what was recorded, unless nothing is to be said; that nothing of it counts is said always.
 fn say(args: &RecordArgs, done: Value) -> Value {
+    if args.common.quiet {
+        never_began(&done).iter().for_each(|text| remark(&format!("warning: {text}")));
+    }
     if let (Some(processes), false) = (done["processes"].as_array(), args.common.quiet) {
         let texts = done["remarks"].as_array().into_iter().flatten().filter_map(Value::as_str);
         texts.for_each(remark);
@@ -134,6 +138,17 @@ fn say(args: &RecordArgs, done: Value) -> Value {
         say_recorded(&done);
     }
     done
+}
+
+/// That the region never began, in none of the processes that were recorded.
+fn never_began(done: &Value) -> Option<String> {
+    let of = |done: &Value| {
+        let mut texts = done["remarks"].as_array()?.iter().filter_map(Value::as_str);
+        texts.find(|text| text.starts_with(NEVER_BEGAN)).map(str::to_string)
+    };
+    let Some(processes) = done["processes"].as_array() else { return of(done) };
+    let all = processes.iter().map(of).collect::<Option<Vec<String>>>()?;
+    all.into_iter().next()
 }
 
 fn say_recorded(done: &Value) {

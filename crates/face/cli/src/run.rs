@@ -24,7 +24,7 @@ pub(crate) const TIMELINE_MARKS: usize = 2_000_000;
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut machine = output::machine_before(&args.machine, &args.workload)?;
     let shown = progress::reading(&args.common, &args.workload);
-    let mut workloads = bands::workloads(&args.workload)?;
+    let mut workloads = bands::counted(&args.workload)?;
     drop(shown);
     bands::apply(&args.settings, &mut machine, &mut workloads)?;
     let mut options = output::options(&args.settings);

@@ -168,7 +168,8 @@ impl Sources {
     ) -> Result<Job, Failure> {
         let (machine, workload) = self.describe(&point, file, acted)?;
         let wrong = |e| Failure::BadInput(format!("{file}: {}: {e}", described(&point)));
-        machine.check().and_then(|()| workload.check_on(&machine)).map_err(wrong)?;
+        let fits = machine.check().and_then(|()| workload.check_on(&machine));
+        fits.and_then(|()| workload.check_region()).map_err(wrong)?;
         let varied = &point.settings[campaign.set.len()..];
         let column = |a: &Assignment| (a.key.clone(), self.columns[&a.key].value(&a.value));
         let columns: Vec<_> = varied.iter().map(column).collect();

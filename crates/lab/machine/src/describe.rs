@@ -14,7 +14,7 @@ use simulator::{Fidelity, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use toml::de::{DeTable, DeValue};
-use trace::{Recording, Survey};
+use trace::{Kind, Recording, Survey};
 use workloads::{Asked, Crashed, PageStream, Persistent, PmCache, Visits};
 
 /// Where a key was given.
@@ -459,6 +459,24 @@ impl WorkloadDescription {
         self.recording().is_some_and(|recording| !recording.about().pages)
     }
 
+    /// Whether something of it counts: a recording of a region that never began holds what is done to files, fences and locks of all of
+    /// the program, and nothing that a time or a statistic could be of.
+    ///
+    /// # Errors
+    /// When nothing does.
+    pub fn check_region(&self) -> Result<(), ConfigError> {
+        let Some(recording) = self.recording() else { return Ok(()) };
+        if !recording.about().lacks.contains(OUTSIDE) || recording.counts().kind(Kind::Region) > 0 {
+            return Ok(());
+        }
+        let noted = recording.about().notes.iter().find(|note| note.starts_with(NEVER_BEGAN));
+        let what = noted.map_or(NEVER_BEGAN, String::as_str);
+        Err(ConfigError::new(format!(
+            "{}: {what}, and nothing of it counts; record it again with a shorter --skip, or with a call of coreplane_roi_begin",
+            self.name
+        )))
+    }
+
     /// Whether it is a recording that has the instructions between its references.
     pub fn counts_instructions(&self) -> bool {
         self.recording().is_some_and(|recording| recording.counts().instructions > 0)
@@ -533,6 +551,12 @@ impl WorkloadDescription {
 pub(crate) fn find(table: &'static [Param], key: &str) -> Option<&'static Param> {
     table.iter().find(|p| p.key == key)
 }
+
+/// What a recording of a region lacks, in the recorder's words.
+const OUTSIDE: &str = "outside of its region";
+
+/// How the recorder's remark begins on a region that the program never came to.
+pub const NEVER_BEGAN: &str = "the region never began";
 
 /// Words that other tools' files have for the machine that a file begins with.
 const PARENTS: [&str; 6] = ["base", "inherit", "inherits", "parent", "preset", "from"];

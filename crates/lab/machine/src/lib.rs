@@ -52,7 +52,7 @@ pub use crash::{
     CrashEvery, CrashPoint, Cuts, Words, can_crash, events_to_cut, forgets_of, run_with_crashes,
     takes_what_was_durable, to_cut,
 };
-pub use describe::{Description, WorkloadDescription};
+pub use describe::{Description, NEVER_BEGAN, WorkloadDescription};
 pub use error::{ConfigError, RunError};
 pub use family::family;
 pub use forgets::forgets_all;

@@ -40,6 +40,7 @@ pub fn run(
     workload: &WorkloadDescription,
     options: &RunOptions,
 ) -> Result<Report, RunError> {
+    workload.check_region()?;
     if let Some(simulator) = machine.simulator() {
         return simulated::run(simulator, machine, workload, options);
     }
