@@ -25,20 +25,41 @@ Engine: TypeAlias = Literal["fast", "reference"]
 
 
 def run(
-    machine: AMachine, workload: AWorkload, *, seed: int = 1, engine: Engine = "fast", bands: bool = False, runs: int | None = None, no_bands: bool = False, timeline: bool = False
+    machine: AMachine,
+    workload: AWorkload,
+    *,
+    seed: int = 1,
+    engine: Engine = "fast",
+    bands: bool = False,
+    runs: int | None = None,
+    no_bands: bool = False,
+    timeline: bool = False,
+    power_fails_at: str | None = None,
+    image: str | os.PathLike[str] | None = None,
 ) -> Run:
     """Simulates ``workload`` on ``machine``.
 
     Of recordings it also finds out what is not known of their time, unless ``no_bands`` is set. With ``bands``, every parameter
     that nobody has published and you have not set is varied, in at most ``runs`` runs: ``band`` has how far the time goes, and
-    ``moved_by`` what moves it most. With ``timeline`` the result has one for ui.perfetto.dev. Raises ConfigError when the two do
-    not fit together, RunError when the run breaks a promise.
+    ``moved_by`` what moves it most. With ``timeline`` the result has one for ui.perfetto.dev. With ``power_fails_at`` (``"25us"``, from
+    power-on) the run ends there, and the persistent memory as it is left is written to the file ``image``, as DAX would hold it; ``crash``
+    tries many such points and checks them. Raises ConfigError when the two do not fit together, RunError when the run breaks a promise.
     """
     flags(bands=bands, timeline=timeline)
-    if bands and timeline:
-        raise _core.ConfigError("bands: a run that is watched has none; leave timeline away")
+    power = _power(power_fails_at, image)
+    if bands and (timeline or power):
+        raise _core.ConfigError("bands: a run that is watched or cut short has none; leave timeline and power_fails_at away")
     of, reference = workload_of(workload), _reference(engine)
-    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, _bands(bands, runs, no_bands), timeline))
+    return Run(*_core.run(core_of(machine_of(machine)), core_of(of), _seed(seed), reference, _bands(bands, runs, no_bands), timeline, power))
+
+
+def _power(at: str | None, image: str | os.PathLike[str] | None) -> tuple[str, str | None] | None:
+    """When the power fails, and where to write what is left."""
+    paths(**present(image=image))
+    accept(at is None or isinstance(at, str), f"power_fails_at is a time with its unit, as 25us, not {at!r}")
+    if at is None and image is not None:
+        raise _core.ConfigError("image: is what a power failure leaves; give power_fails_at")
+    return None if at is None else (at, path_of(image))
 
 
 def compare(

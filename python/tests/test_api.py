@@ -1,6 +1,9 @@
 """The Python module."""
 
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import altair as alt
 import polars as pl
@@ -19,6 +22,15 @@ def test_a_run_has_time_and_described_statistics() -> None:
     assert run.stats.columns == ["name", "value", "unit", "description"]
     assert run.stats.filter(pl.col("description") == "").is_empty()
     assert cp.run("asap-rp", SMALL, seed=3).time == cp.run("asap-rp", SMALL, seed=3, engine="reference").time
+
+
+def test_a_power_failure_ends_a_run_and_leaves_an_image(tmp_path: Path) -> None:
+    cut = cp.run("intel", SMALL, power_fails_at="20us", image=tmp_path / "left.pm")
+    assert any("the power failed at 20 us" in remark for remark in cut.remarks), cut.remarks
+    by_command = ["run", "intel", "queue", "--set", "workload.operations=200", "--power-fails-at", "20us", "--quiet", "--out", str(tmp_path / "o")]
+    subprocess.run([sys.executable, "-m", "coreplane._cli", *by_command], check=True)
+    assert (tmp_path / "left.pm").read_bytes() == (tmp_path / "o/image.pm").read_bytes()
+    assert cp.run("intel", SMALL, power_fails_at="20us").time == cut.time
 
 
 def test_nested_changes_reach_nested_keys() -> None:
@@ -44,6 +56,9 @@ def test_a_comparison_has_a_table_and_a_chart() -> None:
         (lambda: cp.Machine("intel", l1={"ways": 3}), "no whole number of sets"),
         (lambda: cp.compare(SMALL, on=["intel"], baseline="eadr"), "baseline"),
         (lambda: cp.compare(SMALL, on=[]), "at least one"),
+        (lambda: cp.run("intel", SMALL, power_fails_at="soon"), "power_fails_at: "),
+        (lambda: cp.run("intel", SMALL, image="left.pm"), "give power_fails_at"),
+        (lambda: cp.run("intel", SMALL, power_fails_at="1us", bands=True), "cut short has none"),
     ],
 )
 def test_bad_input_is_a_config_error(call: object, says: str) -> None:

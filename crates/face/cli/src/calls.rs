@@ -11,6 +11,7 @@ pub use crate::machine_files::Texts;
 use crate::machine_files::machine_of;
 pub use crate::progress::line as progress_line;
 use crate::record_route::Asked;
+use crate::recordings::save_image;
 use crate::show::Named;
 use crate::show_keys;
 use crate::spread::Spreads;
@@ -164,19 +165,40 @@ fn spreads(
     Spreads::of(jobs, (&workload.name, &settings, &QUIET), base, runs, None).map(Some)
 }
 
-/// Simulates `workload` on `machine`; gives the result, and the timeline (of Perfetto) where one was asked for.
+/// A power failure in a run.
+#[derive(Clone, Debug)]
+pub struct PowerFailure {
+    /// When, counted from power-on: a time with its unit.
+    pub at: String,
+    /// The file that what is left of the persistent memory is written to.
+    pub image: Option<PathBuf>,
+}
+
+/// Simulates `workload` on `machine`, up to a power failure where there is one; gives the result, and the timeline (of Perfetto) where one
+/// was asked for.
 ///
 /// # Errors
-/// When the two do not fit together, or the run breaks a promise.
-pub fn run(machine: &Machine, workload: &Workload, how: How) -> Result<(Value, Option<Vec<u8>>), Failure> {
+/// When the two do not fit together, the run breaks a promise, or the image cannot be written.
+pub fn run(
+    machine: &Machine,
+    workload: &Workload,
+    how: How,
+    power: Option<&PowerFailure>,
+) -> Result<(Value, Option<Vec<u8>>), Failure> {
     let recorded = how.bands == Bands::Recordings;
-    let (job, options) = ([(machine.0.clone(), workload.described.clone())], how.options());
+    let (job, mut options) = ([(machine.0.clone(), workload.described.clone())], how.options());
+    if let Some(power) = power {
+        run::cut_power(&mut options, &power.at, power.image.is_some())?;
+    }
     let (runs, mut json) = run::look(&job, &options, recorded && run::has_ends(&options), &Here, |_| {})?;
     if let Some(all) = spreads(workload, &job, None, how)? {
         json["band"] = all.band(0, None).to_json();
     }
     let (report, host_seconds) = runs.report();
     json["host_seconds"] = host_seconds.into();
+    if let Some(image) = power.and_then(|power| power.image.as_ref()) {
+        save_image(&report.durable, image)?;
+    }
     Ok((json, report.timeline.as_ref().map(|t| t.to_perfetto())))
 }
 

@@ -32,9 +32,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         options.timeline_marks = TIMELINE_MARKS;
     }
     if let Some(text) = &args.power_fails_at {
-        let at = parse_dur(text).map_err(|e| Failure::BadInput(format!("--power-fails-at: {e}")))?;
-        options.power_fails_at = Some(Time::ZERO + at);
-        options.without_images = args.out.is_none();
+        cut_power(&mut options, text, args.out.is_some())?;
     }
     if args.out.is_some() {
         options.opening = output::OPENING;
@@ -91,6 +89,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             say!("\n{low} to {high}; {} decides\n{}", decides(&band), all.about());
         }
     }
+    Ok(())
+}
+
+/// Lets the power fail at a time from power-on, written with its unit; `kept` says whether what is left is asked for.
+pub(crate) fn cut_power(options: &mut RunOptions, at: &str, kept: bool) -> Result<(), Failure> {
+    let at = parse_dur(at).map_err(|e| Failure::BadInput(format!("--power-fails-at: {e}")))?;
+    options.power_fails_at = Some(Time::ZERO + at);
+    options.without_images = !kept;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::values::to_python;
 use crate::work::{raised, watched};
-use cli::calls::{self, Bands, How, Pairs, Part, Texts};
+use cli::calls::{self, Bands, How, Pairs, Part, PowerFailure, Texts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -81,10 +81,13 @@ fn bands_of((word, runs): &(String, Option<usize>)) -> PyResult<Bands> {
     }
 }
 
-/// Simulates a workload on a machine; gives the result, and the timeline's bytes where one was asked for.
+/// Simulates a workload on a machine; gives the result, and the timeline's bytes where one was asked for. `power_fails_at` is when the power
+/// fails, and the file of what is left.
 ///
-/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: tuple[str, int | None], timeline: bool) -> tuple[dict[str, Any], bytes | None]
+/// (machine: Machine, workload: Workload, seed: int, reference: bool, bands: tuple[str, int | None], timeline: bool, power_fails_at: tuple[str, str | None] | None = None) -> tuple[dict[str, Any], bytes | None]
 #[pyfunction]
+#[pyo3(signature = (machine, workload, seed, reference, bands, timeline, power_fails_at=None))]
+#[expect(clippy::too_many_arguments, reason = "one a keyword of the function in Python")]
 fn run<'py>(
     py: Python<'py>,
     machine: &Machine,
@@ -93,10 +96,12 @@ fn run<'py>(
     reference: bool,
     bands: (String, Option<usize>),
     timeline: bool,
+    power_fails_at: Option<(String, Option<PathBuf>)>,
 ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyBytes>>)> {
     let (machine, workload) = (machine.0.clone(), workload.0.clone());
     let how = How { seed, reference, bands: bands_of(&bands)?, timeline };
-    let (json, timeline) = watched(py, move || calls::run(&machine, &workload, how))?;
+    let power = power_fails_at.map(|(at, image)| PowerFailure { at, image });
+    let (json, timeline) = watched(py, move || calls::run(&machine, &workload, how, power.as_ref()))?;
     Ok((to_python(py, &json)?, timeline.map(|bytes| PyBytes::new(py, &bytes))))
 }
 
