@@ -134,6 +134,9 @@ impl Names {
     /// A sync call: the names that it makes durable by the way.
     fn sync(&mut self, log: &Log, event: &Event) -> Vec<Named> {
         let covered = event.address..event.address.saturating_add(event.value);
+        // An empty file has an address, unlike a folder of which it is not told which one it is.
+        let is_unknown = covered.is_empty() && (event.address == 0 || event.address & OUTSIDE != 0);
+        self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| *base == event.address));
         self.synced.extend(log.files.iter().map(|file| file.base).filter(|base| covered.contains(base)));
         let folder = log.folder(event);
         self.folders.sync(folder, &covered);
@@ -143,9 +146,8 @@ impl Names {
             let more = self.pending.len().saturating_sub(MOST_PENDING);
             return self.pending.drain(..more).collect();
         }
-        // Of a folder, which has no bytes, it may not be told which one it is.
         let pending = std::mem::take(&mut self.pending).into_iter();
-        pending.filter(|p| !covered.is_empty() && !covered.contains(&p.base)).collect()
+        pending.filter(|p| !is_unknown && p.base != event.address && !covered.contains(&p.base)).collect()
     }
 
     /// A thread acknowledges something, or the program ends: its names that another folder's sync alone has made durable.

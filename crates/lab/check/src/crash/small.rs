@@ -28,6 +28,8 @@ pub(super) struct MadeSmall {
     pub(super) choice: Choice,
     /// Of units that have to keep something: so many are enough to fail, the last of them decides.
     pub(super) there: Choice,
+    /// Units whose stores are lost from some on, and with all of them lost nothing fails: what they keep decides.
+    pub(super) halves: Vec<Unit>,
     /// What recovery says.
     pub(super) message: String,
 }
@@ -57,8 +59,8 @@ pub(super) fn made_small(
     let whole = |(unit, kept): (&Unit, &usize)| (*kept == tracker.count(*unit)).then_some(*unit);
     let units: Vec<Unit> = small.choice.iter().filter_map(whole).collect();
     small.leave_out(&units);
-    let there = small.there();
-    MadeSmall { choice: small.choice, there, message: small.message }
+    let (there, halves) = (small.there(), small.halves());
+    MadeSmall { choice: small.choice, there, halves, message: small.message }
 }
 
 struct Small<'s, 't> {
@@ -158,6 +160,14 @@ impl Small<'_, '_> {
     fn there(&mut self) -> Choice {
         let choice = self.choice.clone();
         choice.into_iter().filter_map(|(unit, kept)| Some((unit, self.least(unit, kept)?))).collect()
+    }
+
+    /// As far as there is time; of changes of files see [`Small::there`].
+    fn halves(&mut self) -> Vec<Unit> {
+        let parts =
+            self.choice.iter().filter(|(unit, kept)| **kept > 0 && **kept < self.tracker.count(**unit));
+        let units: Vec<Unit> = parts.map(|(unit, _)| *unit).filter(|unit| *unit != METADATA).collect();
+        units.into_iter().filter(|unit| !self.fails_with(*unit, 0) && !self.is_over).collect()
     }
 
     /// The fewest stores of a unit, the oldest first, with which it fails as with those that it keeps, as far as there is time; none

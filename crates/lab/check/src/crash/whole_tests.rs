@@ -426,6 +426,31 @@ fn a_change_that_is_there_is_told_beside_the_one_after_it_that_is_lost() {
     assert!(failure.why.text.ends_with("at grow after it: the two are not one"), "{failure:?}");
 }
 
+/// Of a write a half is there, and without that half it fails too: it is not that the halves are not one.
+#[test]
+fn a_half_that_decides_nothing_is_not_named() {
+    let why = |is_one_of_two: bool| {
+        let mut p = Program::new();
+        p.event(Kind::Written { call: 0 }, 100, 1, "grow");
+        p.event(Kind::Sync, 0, 1 << 20, "sync");
+        p.event(Kind::Written { call: 1 }, 0, 7, "write");
+        p.event(Kind::Written { call: 1 }, 0, 9, "write");
+        p.0.events.last_mut().unwrap().address += 8;
+        p.event(Kind::Sync, 0, 1 << 20, "sync");
+        let second = |image: &Candidate<'_>| image.line(line_of(PM_BASE))[8];
+        let check = move |image: &Candidate<'_>| {
+            let is_old = is_one_of_two && value(image, 0) == 0;
+            if value(image, 100) == 0 || is_old || second(image) == 9 { Ok(()) } else { Err("lost".into()) }
+        };
+        let found = search(&p, &check);
+        let lost = found.failures.iter().find(|failure| !failure.why.missing.is_empty());
+        lost.unwrap_or_else(|| panic!("{found:?}")).why.text.clone()
+    };
+    assert!(why(true).contains("at write after it: the two are not one"), "{}", why(true));
+    let text = why(false);
+    assert!(text.contains("what was durable before needs it, the write at grow last"), "{text}");
+}
+
 /// Two writes at one place of the program are told by where they are in their files, as these are called then.
 #[test]
 fn writes_at_one_place_of_the_program_are_told_by_their_files() {

@@ -50,6 +50,7 @@ pub struct Explanation {
     pub is_torn: Option<bool>,
     choice: BTreeMap<Unit, usize>,
     there: BTreeMap<Unit, usize>,
+    halves: Vec<Unit>,
 }
 
 impl Explanation {
@@ -153,7 +154,7 @@ pub(super) fn explain(
     model: Persistency,
     small: &MadeSmall,
 ) -> Explanation {
-    let MadeSmall { choice, there, .. } = small.clone();
+    let MadeSmall { choice, there, halves, .. } = small.clone();
     let (missing, present) = mattering(tracker, &choice, &there);
     let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
     let notes = |all: &[Mattering]| all.iter().map(|m| m.note(log)).collect();
@@ -165,6 +166,7 @@ pub(super) fn explain(
         is_torn: Some(false),
         choice,
         there,
+        halves,
     }
 }
 
@@ -190,7 +192,9 @@ impl Explanation {
     /// Puts it in words, for which the log is read again.
     pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
         let (missing, present) = mattering(tracker, &self.choice, &self.there);
-        self.text = words(log, tracker, model, &self.choice, (&missing, &present));
+        let halves: BTreeMap<Unit, usize> =
+            self.halves.iter().filter_map(|unit| Some((*unit, *self.choice.get(unit)?))).collect();
+        self.text = words(log, tracker, model, &halves, (&missing, &present));
         if self.is_torn == Some(true) {
             self.text += &format!(
                 "; the write is torn within {SECTOR} bytes, as one to persistent memory may be, and one to a disk's sector is not"
@@ -203,7 +207,7 @@ fn words(
     log: &Log,
     tracker: &Tracker<'_>,
     model: Persistency,
-    choice: &BTreeMap<Unit, usize>,
+    halves: &BTreeMap<Unit, usize>,
     (missing, present): (&[Mattering], &[Mattering]),
 ) -> String {
     let Some(lost) = missing.first() else {
@@ -222,7 +226,7 @@ fn words(
     let kept = later.or(present.last()).cloned();
     // The log is read again for this, once.
     let is_under_way = kept.is_none() && is_under_way(log, lost, tracker.at());
-    let beside = || is_under_way.then(|| kept_of_lost(tracker, choice)).flatten();
+    let beside = || is_under_way.then(|| kept_of_lost(tracker, halves)).flatten();
     let Some(kept) = kept.or_else(beside) else {
         if let Some(durable) = is_under_way.then(|| needs_it(log, tracker, lost)).flatten() {
             let (lost_name, name) = (lost.named_beside(log, &durable), durable.named_beside(log, lost));
@@ -242,8 +246,8 @@ fn words(
     format!("{kept_name} can persist before {lost_name}: {}", reason(log, lost, kept.index, model))
 }
 
-/// The last store that is there in a unit that lost what came after it.
-fn kept_of_lost(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Option<Mattering> {
+/// The last store that is there in a unit that lost what came after it, of those where that decides.
+fn kept_of_lost(tracker: &Tracker<'_>, halves: &BTreeMap<Unit, usize>) -> Option<Mattering> {
     let of = |(unit, kept): (&Unit, &usize)| {
         let stores = tracker.stores(*unit);
         stores
@@ -251,7 +255,7 @@ fn kept_of_lost(tracker: &Tracker<'_>, choice: &BTreeMap<Unit, usize>) -> Option
             .filter(|_| *kept < stores.len())
             .map(|p| Mattering::store(tracker, p))
     };
-    choice.iter().filter_map(of).max_by_key(|kept| kept.index)
+    halves.iter().filter_map(of).max_by_key(|kept| kept.index)
 }
 
 /// Whether neither an operation of its thread ended nor anything that makes stores durable came between a store and `until`: no flush

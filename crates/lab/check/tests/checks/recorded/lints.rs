@@ -81,6 +81,17 @@ fn a_name_that_another_files_sync_alone_makes_durable_is_told() {
     }
 }
 
+#[test]
+fn a_sync_of_an_empty_file_is_one_of_another_file() {
+    let mut p = Program::new(3);
+    p.trace.about.files.get_mut(&1).unwrap().bytes = 0;
+    p.trace.about.names.extend([(1, "/d/f0".into()), (2, "/d/g".into())]);
+    p.pwrite(0, 0, 1).call(Call::Fsync, file_address(0, 0), 0).rename(0, 1, 2);
+    p.call(Call::Fsync, file_address(1, 0), 0);
+    let told = crash::persistence_lint(&p.log()).into_iter().map(|f| (f.kind, f.name));
+    assert_eq!(told.collect::<Vec<_>>(), [("named-by-another-sync", Some("g".to_string()))]);
+}
+
 /// A recording tells which folder is synced, an old one does not. The right one may come after another, before a mark says that the name
 /// is there.
 #[test]
