@@ -52,7 +52,7 @@ SMALL = cp.Workload("queue", operations=100)
         (lambda: cp.show("asapp"), "asap-ep"),
         (lambda: cp.run("intel", SMALL, seed=-1), "seed -1"),
         (lambda: cp.run("intel", SMALL, engine="slow"), "engine slow"),
-        (lambda: cp.run("intel", SMALL, bands=True, timeline=True), "leave timeline away"),
+        (lambda: cp.run("intel", SMALL, bands=True, timeline=True), "leave timeline and power_fails_at away"),
         (lambda: cp.run("intel", SMALL, runs=20), "give bands=True"),
         (lambda: cp.compare(SMALL, on="intel", bands=True, runs=0), "runs 0: give at least 1"),
         (lambda: cp.crash("intel", SMALL, resume=True), "resume: give out"),
