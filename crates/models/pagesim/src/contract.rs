@@ -225,7 +225,6 @@ fn bad_parameters_are_refused_and_no_key_is_said_twice() {
             ("fusion.device_gib", 3, "fusion.device_gib = 3"),
             ("os.reserved_mib", 1024, "os.reserved_mib = 1024"),
             ("os.min_free_kib", 1 << 20, "os.min_free_kib = 1048576"),
-            ("os.min_free_kib", (1024 - 32) * 512, "os.reserved_mib = 32 leaves"),
             ("os.quantum_ns", 1, "os.quantum_ns"),
         ] {
             let mut s = settings(entry);

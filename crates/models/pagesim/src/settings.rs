@@ -71,12 +71,10 @@ impl Described {
                 dram * 1024 - 1
             ));
         }
-        // Beyond, each fault would look through all pages for one to take.
-        let half_kib = (dram * 1024 - reserved_mib) * 512;
-        if min_free_kib >= half_kib {
+        if min_free_kib >= dram << 19 {
             return Err(format!(
-                "os.min_free_kib = {min_free_kib}: watermarks would be above half of what os.reserved_mib = {reserved_mib} leaves of fusion.dram_gib = {dram}; give 0 to {}",
-                half_kib - 1
+                "os.min_free_kib = {min_free_kib}: watermarks would be above half of fusion.dram_gib = {dram}; give 0 to {}",
+                (dram << 19) - 1
             ));
         }
         Ok(())
