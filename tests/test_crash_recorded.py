@@ -130,6 +130,34 @@ def test_a_program_that_makes_nothing_durable_is_refused_where_that_is_needed(lo
     found(log, "eadr", trace, "--check", "./log check {image} 0", "--points", 20, code=0)
 
 
+#: Writes a file, says that it is there, and syncs nothing.
+WRITES = """
+#include "coreplane.h"
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    int fd = open("data", O_CREAT | O_TRUNC | O_RDWR, 0600);
+    if (write(fd, "hello", 5) != 5) return 1;
+    coreplane_mark_here(1);
+    return 0;
+}
+"""
+
+
+def test_writes_without_a_sync_are_judged_where_the_check_asks_what_was_acknowledged(cli: Cli) -> None:
+    (cli.folder / "writes.c").write_text(WRITES)
+    cli("cc", "writes.c", "-o", "writes")
+    crash = ("crash", "intel", "trace:w.cpt", "--check")
+    cli("record", "--quiet", "--out", "w.cpt", "--", "./writes")
+    said = cli(*crash, "[ {acknowledged} = 0 ] || grep -q hello {image}", code=1)
+    assert "nothing syncs it" in said
+    assert "{acknowledged} judges it" in cli.refuses(*crash, "test -e {image}")
+    # What the program found is emptied now.
+    cli("record", "--quiet", "--out", "w.cpt", "--", "./writes")
+    assert "--from-start judges" in cli.refuses(*crash, "grep -q hello {image}")
+    cli(*crash, "grep -q hello {image}", "--from-start", code=1)
+
+
 def test_what_a_check_is_told(log: Cli) -> None:
     trace = record(log, "ok")
     tell = 'echo {acknowledged} $(cat {marks}) $(basename {image}) $(ls {folder}) "${COREPLANE_TRACE-no}" >> '

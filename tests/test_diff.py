@@ -83,6 +83,9 @@ def test_what_cannot_be_compared_passes_no_check(kept: Cli) -> None:
     assert "did 200 operations, the other 100, so that times cannot be compared" in kept.refuses("diff", "intel", "less", "--slower-than", 5)
     core("run", "intel", "cceh", "--set", "workload.operations=200", "--quiet", "--out", "another")
     assert "the workloads are not the same" in kept.refuses("diff", "intel", "another", "--slower-than", 5)
+    found = cp.diff(kept.folder / "intel", kept.folder / "another")
+    assert found.other_work == {"intel": "the workloads are not the same"} and "(the workloads are not the same)" in repr(found)
+    assert cp.diff(kept.folder / "intel", kept.folder / "slow").other_work == {}
 
 
 def test_recordings_are_told_apart_by_what_they_hold(kept: Cli) -> None:

@@ -150,7 +150,8 @@ def test_a_region_that_never_began_is_no_program(loop: Cli) -> None:
     assert "the region never began" in loop.refuses("sweep", "c.toml", "--out", "swept")
 
 
-def test_a_region_of_instructions_is_recorded_from_python(loop: Cli) -> None:
+def test_a_region_of_instructions_is_recorded_from_python(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(loop.folder)
     by_hand = recorded(loop, "--skip", "1M", "--count", "500K", "--warm-up", "500K")
     trace = cp.record([loop.folder / "loop"], out=loop.folder / "py.cpt", skip="1M", count=500_000, warm_up="500K")
     assert trace.summary["kinds"]["region"] == 2

@@ -298,6 +298,11 @@ class Difference:
         return {pair["after"]["machine"]: math.nan if pair["speedup"] is None else float(pair["speedup"]) for pair in self.data["pairs"]}
 
     @property
+    def other_work(self) -> dict[str, str]:
+        """By machine of the second result, why the two did not do the same work, where that is known: a speedup says little then."""
+        return {pair["after"]["machine"]: pair["other_work"] for pair in self.data["pairs"] if pair.get("other_work")}
+
+    @property
     def parameters(self) -> pl.DataFrame:
         """Keys whose values differ: machine, key, before, after, the values as text; null where a side has no such key."""
         return self._table("parameters", ["key", "before", "after"], lambda value: None if value is None else str(value))
@@ -316,7 +321,10 @@ class Difference:
 
     def __repr__(self) -> str:
         told = {machine: "no speedup" if math.isnan(speedup) else f"{speedup:.2f} times as fast" for machine, speedup in self.speedup.items()}
-        return f"<{', '.join(f'{machine}: {how}' for machine, how in told.items())}>"
+        return f"<{', '.join(f'{machine}: {how}{self._but(machine)}' for machine, how in told.items())}>"
+
+    def _but(self, machine: str) -> str:
+        return f" ({self.other_work[machine]})" if machine in self.other_work else ""
 
     def _repr_html_(self) -> str:
         return notebook.title("Before and after", repr(self)) + notebook.table(self.parameters) + notebook.table(self.statistics)

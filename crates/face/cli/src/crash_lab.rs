@@ -169,6 +169,10 @@ impl Lab {
                 "named-by-another-sync",
                 "named, and its folder not synced: durable by the sync of another file or folder alone, which not every file system promises",
             ),
+            (
+                "name-not-synced",
+                "named after its sync, and nothing synced up to the end: the name can be lost",
+            ),
             ("flushed-twice", "flushed without a store since the last flush"),
             ("idle-fence", "a fence with nothing to wait for"),
         ]);

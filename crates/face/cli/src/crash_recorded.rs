@@ -162,7 +162,7 @@ pub(crate) fn lab(
             recorded.begins = Vec::new();
             recorded.marked = Marked::default();
             log.begins_at_once();
-        } else {
+        } else if recorded.facts.is_mapped || !log.tells_marks || recorded.facts.marks.is_empty() {
             refused::never_durable(args, &recorded, &recording.counts().calls, model)?;
         }
         let shown = progress::busy(&args.common, "the check on everything that the program did");
@@ -566,6 +566,11 @@ impl<'a> Recorded<'a> {
     /// What the recorder noted.
     pub(crate) fn noted(&self) -> &[String] {
         &self.about.notes
+    }
+
+    /// Whether the check holds on what the program found, which the program then makes anew.
+    pub(crate) fn is_emptied(&self) -> bool {
+        self.at_first == AtFirst::Emptied
     }
 
     /// The name of the chosen file as it is shown.

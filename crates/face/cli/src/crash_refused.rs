@@ -82,10 +82,17 @@ pub(crate) fn never_durable(
     let begun = calls.get(&Call::MsyncAsync).map_or(String::new(), |times| {
         format!(" Its msync with MS_ASYNC ({times} times) makes nothing durable: Linux does nothing then.")
     });
+    let advice = match recorded.is_emptied() {
+        true => "; --from-start judges what the program found",
+        false if !recorded.facts.is_mapped && !recorded.facts.marks.is_empty() => {
+            "; a check that asks what was {acknowledged} judges it"
+        }
+        false => "",
+    };
     let why = format!(
         "the program stores to {} and the recording has not one flush (clwb, clflushopt, clflush), fence (sfence, \
          mfence) or sync (msync with MS_SYNC, fsync, fdatasync, sync, O_SYNC): under {} every store could be \
-         lost.{begun} Either the program makes nothing durable, or it does so in a way that the recorder does not see",
+         lost.{begun} Either the program makes nothing durable, or it does so in a way that the recorder does not see{advice}",
         recorded.shown(),
         model.name()
     );

@@ -258,6 +258,7 @@ impl Pair {
             "before": self.before.whole,
             "after": self.after.whole,
             "speedup": self.speedup(),
+            "other_work": self.other_work(),
             "parameters": parameters,
             "statistics": statistics,
         })

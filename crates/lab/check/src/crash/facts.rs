@@ -68,6 +68,8 @@ pub struct Facts {
     pub files: BTreeMap<u32, FileFacts>,
     /// Stores to files, by the program or the kernel.
     pub stores: u64,
+    /// The program itself stores to a file, by a mapping.
+    pub is_mapped: bool,
     /// Flushes of lines of files.
     pub flushes: u64,
     /// Fences.
@@ -214,6 +216,7 @@ impl Reader<'_> {
                     self.flushed[thread].insert(file);
                 }
                 if r.kind != Kind::Written {
+                    self.facts.is_mapped = true;
                     self.is_there(file, thread);
                 }
             }
@@ -241,6 +244,7 @@ impl Reader<'_> {
                     self.gap(GapKind::Observed, r, r.size.into(), String::new());
                 } else if let Some((file, _)) = self.place(r.address) {
                     self.stored(file, thread);
+                    self.facts.is_mapped = true;
                     self.is_there(file, thread);
                 }
             }

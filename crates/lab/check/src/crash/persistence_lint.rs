@@ -13,7 +13,7 @@ use units::watch;
 /// A remark about a place in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `never-flushed`, `never-synced`, `named-by-another-sync`, `flushed-twice` or `idle-fence`.
+    /// `never-flushed`, `never-synced`, `named-by-another-sync`, `name-not-synced`, `flushed-twice` or `idle-fence`.
     pub kind: &'static str,
     /// Where.
     pub site: String,
@@ -37,6 +37,7 @@ impl Finding {
 
 /// See [`Finding::kind`].
 const BY_ANOTHER_SYNC: &str = "named-by-another-sync";
+const NAME_NOT_SYNCED: &str = "name-not-synced";
 const IDLE_FENCE: &str = "idle-fence";
 
 /// How a line stands: the last store to it, whether the kernel did it, and whether it was flushed or synced since.
@@ -154,6 +155,11 @@ impl Names {
     fn told(&mut self, thread: Option<u16>) -> Vec<Named> {
         let is_its = |pending: &mut Named| thread.is_none_or(|thread| thread == pending.thread);
         self.pending.extract_if(.., |pending| pending.by_folder && is_its(pending)).collect()
+    }
+
+    /// The program has ended: its names that nothing at all has made durable.
+    fn left(&mut self) -> Vec<Named> {
+        std::mem::take(&mut self.pending)
     }
 }
 
@@ -275,12 +281,20 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
         }
     }
     by_the_way.add_told(&mut names, None, true);
-    found.extend(by_the_way.0.iter().map(|(site, (times, _))| ((BY_ANOTHER_SYNC, *site), *times)));
+    let mut left = ByTheWay::default();
+    left.add(names.left().into_iter().map(Named::told), true);
+    for (kind, named) in [(BY_ANOTHER_SYNC, &by_the_way), (NAME_NOT_SYNCED, &left)] {
+        found.extend(named.0.iter().map(|(site, (times, _))| ((kind, *site), *times)));
+    }
     // Where nothing is flushed, and what is stored to files is synced, fences are there for the program's threads.
     let has_fences = flushes || stores && !syncs;
     found.retain(|(kind, _), _| *kind != IDLE_FENCE || has_fences);
     let finding = |((kind, site), times)| {
-        let named = by_the_way.0.get(&site).filter(|_| kind == BY_ANOTHER_SYNC);
+        let named = match kind {
+            BY_ANOTHER_SYNC => by_the_way.0.get(&site),
+            NAME_NOT_SYNCED => left.0.get(&site),
+            _ => None,
+        };
         let file = named.map(|(_, name)| name.clone());
         let name = shortest(log, file.as_deref());
         Finding { kind, site: log.place(site).to_string(), times, file, name, is_of_forgotten_file: false }

@@ -30,6 +30,8 @@ pub(super) struct MadeSmall {
     pub(super) there: Choice,
     /// Units whose stores are lost from some on, and with all of them lost nothing fails: what they keep decides.
     pub(super) halves: Vec<Unit>,
+    /// There was no time for all of this.
+    pub(super) is_cut_short: bool,
     /// What recovery says.
     pub(super) message: String,
 }
@@ -60,7 +62,7 @@ pub(super) fn made_small(
     let units: Vec<Unit> = small.choice.iter().filter_map(whole).collect();
     small.leave_out(&units);
     let (there, halves) = (small.there(), small.halves());
-    MadeSmall { choice: small.choice, there, halves, message: small.message }
+    MadeSmall { choice: small.choice, there, halves, is_cut_short: small.is_over, message: small.message }
 }
 
 struct Small<'s, 't> {

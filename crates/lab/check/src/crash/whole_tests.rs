@@ -451,6 +451,26 @@ fn a_half_that_decides_nothing_is_not_named() {
     assert!(text.contains("what was durable before needs it, the write at grow last"), "{text}");
 }
 
+#[test]
+fn a_failure_that_there_was_no_time_to_make_small_says_so() {
+    let mut p = Program::new();
+    p.event(Kind::Written { call: 0 }, 1, 7, "one");
+    p.event(Kind::Written { call: 1 }, 2, 9, "two");
+    p.event(Kind::Sync, 0, 1 << 20, "sync");
+    let check =
+        |image: &Candidate<'_>| Outcome::of(if value(image, 2) == 9 { Ok(()) } else { Err("lost".into()) });
+    let text = |has_time: bool| {
+        let found = search_whole(&p.0, Persistency::Px86Line, BOUNDS, &check, &|| has_time, &mut |_| {});
+        found.failures[0].why.text.clone()
+    };
+    assert!(text(true).starts_with("the write at two") && !text(true).contains("no time"), "{}", text(true));
+    assert!(
+        text(false).contains("there was no time to find which of all that is lost decides"),
+        "{}",
+        text(false)
+    );
+}
+
 /// Two writes at one place of the program are told by where they are in their files, as these are called then.
 #[test]
 fn writes_at_one_place_of_the_program_are_told_by_their_files() {

@@ -51,6 +51,7 @@ pub struct Explanation {
     choice: BTreeMap<Unit, usize>,
     there: BTreeMap<Unit, usize>,
     halves: Vec<Unit>,
+    is_cut_short: bool,
 }
 
 impl Explanation {
@@ -154,7 +155,7 @@ pub(super) fn explain(
     model: Persistency,
     small: &MadeSmall,
 ) -> Explanation {
-    let MadeSmall { choice, there, halves, .. } = small.clone();
+    let MadeSmall { choice, there, halves, is_cut_short, .. } = small.clone();
     let (missing, present) = mattering(tracker, &choice, &there);
     let replay = Replay { model, point: tracker.at(), choice: choice.clone() }.to_string();
     let notes = |all: &[Mattering]| all.iter().map(|m| m.note(log)).collect();
@@ -167,6 +168,7 @@ pub(super) fn explain(
         choice,
         there,
         halves,
+        is_cut_short,
     }
 }
 
@@ -195,6 +197,9 @@ impl Explanation {
         let halves: BTreeMap<Unit, usize> =
             self.halves.iter().filter_map(|unit| Some((*unit, *self.choice.get(unit)?))).collect();
         self.text = words(log, tracker, model, &halves, (&missing, &present));
+        if self.is_cut_short && missing.len() > 1 {
+            self.text += " (there was no time to find which of all that is lost decides)";
+        }
         if self.is_torn == Some(true) {
             self.text += &format!(
                 "; the write is torn within {SECTOR} bytes, as one to persistent memory may be, and one to a disk's sector is not"

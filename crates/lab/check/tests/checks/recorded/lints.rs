@@ -75,7 +75,10 @@ fn a_name_that_another_files_sync_alone_makes_durable_is_told() {
         crash::persistence_lint(&p.log()).into_iter().map(|f| (f.kind, f.file)).collect::<Vec<_>>()
     };
     assert_eq!(kinds(&[(Call::Fdatasync, 1)]), [("named-by-another-sync", Some("/d/g".into()))]);
-    assert_eq!(kinds(&[(Call::Unlink, 0), (Call::Fdatasync, 1)]), [], "it is gone again");
+    assert_eq!(kinds(&[]), [("name-not-synced", Some("/d/g".into()))]);
+    assert_eq!(kinds(&[(Call::SyncFileRange, 1)]), kinds(&[]), "nothing is made durable by that");
+    assert_eq!(kinds(&[(Call::Unlink, 0)]), [], "it is gone again");
+    assert_eq!(kinds(&[(Call::Unlink, 0), (Call::Fdatasync, 1)]), [], "and is not told of later");
     for own in [(Call::SyncFolder, 0), (Call::Fsync, 0), (Call::Sync, 0)] {
         assert_eq!(kinds(&[own, (Call::Fdatasync, 1)]), [], "{own:?}");
     }
