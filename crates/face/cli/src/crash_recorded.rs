@@ -162,7 +162,7 @@ pub(crate) fn lab(
             recorded.begins = Vec::new();
             recorded.marked = Marked::default();
             log.begins_at_once();
-        } else if recorded.facts.is_mapped || !log.tells_marks || recorded.facts.marks.is_empty() {
+        } else if !(log.tells_marks && recorded.facts.acknowledges_writes()) {
             refused::never_durable(args, &recorded, &recording.counts().calls, model)?;
         }
         let shown = progress::busy(&args.common, "the check on everything that the program did");

@@ -84,7 +84,7 @@ pub(crate) fn never_durable(
     });
     let advice = match recorded.is_emptied() {
         true => "; --from-start judges what the program found",
-        false if !recorded.facts.is_mapped && !recorded.facts.marks.is_empty() => {
+        false if recorded.facts.acknowledges_writes() => {
             "; a check that asks what was {acknowledged} judges it"
         }
         false => "",

@@ -69,7 +69,7 @@ pub struct Facts {
     /// Stores to files, by the program or the kernel.
     pub stores: u64,
     /// The program itself stores to a file, by a mapping.
-    pub is_mapped: bool,
+    is_mapped: bool,
     /// Flushes of lines of files.
     pub flushes: u64,
     /// Fences.
@@ -139,6 +139,11 @@ impl Facts {
     /// Whether nothing in the recording makes anything durable.
     pub fn persists_nothing(&self) -> bool {
         self.flushes + self.fences + self.syncs == 0
+    }
+
+    /// Whether what the program acknowledges is of the kernel's writes alone: no sync of them is missing in the recording.
+    pub fn acknowledges_writes(&self) -> bool {
+        !self.is_mapped && !self.marks.is_empty()
     }
 
     /// The first `ended[t]` marks of each thread `t`, in the recorded order.

@@ -156,18 +156,13 @@ impl Names {
         let is_its = |pending: &mut Named| thread.is_none_or(|thread| thread == pending.thread);
         self.pending.extract_if(.., |pending| pending.by_folder && is_its(pending)).collect()
     }
-
-    /// The program has ended: its names that nothing at all has made durable.
-    fn left(&mut self) -> Vec<Named> {
-        std::mem::take(&mut self.pending)
-    }
 }
 
-/// Names that are durable by the way: of each site how often, and the first of them.
+/// Names to tell of: of each site how often, and the first of them.
 #[derive(Default)]
-struct ByTheWay(BTreeMap<SiteId, (usize, String)>);
+struct NamesTold(BTreeMap<SiteId, (usize, String)>);
 
-impl ByTheWay {
+impl NamesTold {
     fn add(&mut self, named: impl IntoIterator<Item = (SiteId, String)>, counts: bool) {
         for (site, name) in named.into_iter().filter(|_| counts) {
             self.0.entry(site).or_insert((0, name)).0 += 1;
@@ -223,7 +218,7 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
     let mut to_fence = vec![false; log.threads];
     let (mut flushes, mut stores, mut syncs) = (false, false, false);
     let (begins, mut names) = (log.begins(), Names::default());
-    let (mut by_the_way, mut kept) = (ByTheWay::default(), Kept::default());
+    let (mut by_the_way, mut kept) = (NamesTold::default(), Kept::default());
     for (index, Happened { event, change }) in log.pass().enumerate() {
         if index.is_multiple_of(1 << 16) {
             watch::check();
@@ -281,20 +276,17 @@ pub fn persistence_lint(log: &Log) -> Vec<Finding> {
         }
     }
     by_the_way.add_told(&mut names, None, true);
-    let mut left = ByTheWay::default();
-    left.add(names.left().into_iter().map(Named::told), true);
-    for (kind, named) in [(BY_ANOTHER_SYNC, &by_the_way), (NAME_NOT_SYNCED, &left)] {
-        found.extend(named.0.iter().map(|(site, (times, _))| ((kind, *site), *times)));
+    let mut left = NamesTold::default();
+    left.add(names.pending.into_iter().map(Named::told), true);
+    let of_names = BTreeMap::from([(BY_ANOTHER_SYNC, by_the_way.0), (NAME_NOT_SYNCED, left.0)]);
+    for (kind, named) in &of_names {
+        found.extend(named.iter().map(|(site, (times, _))| ((*kind, *site), *times)));
     }
     // Where nothing is flushed, and what is stored to files is synced, fences are there for the program's threads.
     let has_fences = flushes || stores && !syncs;
     found.retain(|(kind, _), _| *kind != IDLE_FENCE || has_fences);
     let finding = |((kind, site), times)| {
-        let named = match kind {
-            BY_ANOTHER_SYNC => by_the_way.0.get(&site),
-            NAME_NOT_SYNCED => left.0.get(&site),
-            _ => None,
-        };
+        let named = of_names.get(kind).and_then(|named| named.get(&site));
         let file = named.map(|(_, name)| name.clone());
         let name = shortest(log, file.as_deref());
         Finding { kind, site: log.place(site).to_string(), times, file, name, is_of_forgotten_file: false }

@@ -28,8 +28,8 @@ pub(super) struct MadeSmall {
     pub(super) choice: Choice,
     /// Of units that have to keep something: so many are enough to fail, the last of them decides.
     pub(super) there: Choice,
-    /// Units whose stores are lost from some on, and with all of them lost nothing fails: what they keep decides.
-    pub(super) halves: Vec<Unit>,
+    /// Units whose stores are lost from some on, and with all of them lost nothing fails: so many they keep, which decides.
+    pub(super) halves: Choice,
     /// There was no time for all of this.
     pub(super) is_cut_short: bool,
     /// What recovery says.
@@ -165,11 +165,11 @@ impl Small<'_, '_> {
     }
 
     /// As far as there is time; of changes of files see [`Small::there`].
-    fn halves(&mut self) -> Vec<Unit> {
-        let parts =
-            self.choice.iter().filter(|(unit, kept)| **kept > 0 && **kept < self.tracker.count(**unit));
-        let units: Vec<Unit> = parts.map(|(unit, _)| *unit).filter(|unit| *unit != METADATA).collect();
-        units.into_iter().filter(|unit| !self.fails_with(*unit, 0) && !self.is_over).collect()
+    fn halves(&mut self) -> Choice {
+        let mut halves = self.choice.clone();
+        halves.retain(|unit, kept| *unit != METADATA && *kept > 0 && *kept < self.tracker.count(*unit));
+        halves.retain(|unit, _| !self.fails_with(*unit, 0) && !self.is_over);
+        halves
     }
 
     /// The fewest stores of a unit, the oldest first, with which it fails as with those that it keeps, as far as there is time; none

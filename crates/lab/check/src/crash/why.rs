@@ -50,7 +50,7 @@ pub struct Explanation {
     pub is_torn: Option<bool>,
     choice: BTreeMap<Unit, usize>,
     there: BTreeMap<Unit, usize>,
-    halves: Vec<Unit>,
+    halves: BTreeMap<Unit, usize>,
     is_cut_short: bool,
 }
 
@@ -194,9 +194,7 @@ impl Explanation {
     /// Puts it in words, for which the log is read again.
     pub(super) fn tell(&mut self, log: &Log, tracker: &Tracker<'_>, model: Persistency) {
         let (missing, present) = mattering(tracker, &self.choice, &self.there);
-        let halves: BTreeMap<Unit, usize> =
-            self.halves.iter().filter_map(|unit| Some((*unit, *self.choice.get(unit)?))).collect();
-        self.text = words(log, tracker, model, &halves, (&missing, &present));
+        self.text = words(log, tracker, model, &self.halves, (&missing, &present));
         if self.is_cut_short && missing.len() > 1 {
             self.text += " (there was no time to find which of all that is lost decides)";
         }
@@ -254,11 +252,8 @@ fn words(
 /// The last store that is there in a unit that lost what came after it, of those where that decides.
 fn kept_of_lost(tracker: &Tracker<'_>, halves: &BTreeMap<Unit, usize>) -> Option<Mattering> {
     let of = |(unit, kept): (&Unit, &usize)| {
-        let stores = tracker.stores(*unit);
-        stores
-            .get(kept.checked_sub(1)?)
-            .filter(|_| *kept < stores.len())
-            .map(|p| Mattering::store(tracker, p))
+        let last = tracker.stores(*unit).get(kept.checked_sub(1)?);
+        last.map(|p| Mattering::store(tracker, p))
     };
     halves.iter().filter_map(of).max_by_key(|kept| kept.index)
 }

@@ -146,21 +146,12 @@ fn no_unit_waits_for_ever_for_media_that_others_use() {
 
 /// On the cores the library has to do without order between lines, unless it asks for it.
 #[test]
-fn images_that_caches_may_leave_are_recovered_from() {
-    recovers_from_images(Bounds { points: 100, images: 24, failures: 1, skip: 0 });
-}
-
-#[test]
-#[ignore = "a minute and a half"]
 fn every_image_that_caches_may_leave_is_recovered_from() {
-    recovers_from_images(Bounds { points: 300, images: 64, failures: 1, skip: 0 });
-}
-
-fn recovers_from_images(bounds: Bounds) {
     for name in STORES {
         for mechanism in MECHANISMS {
             let workload = workload(name, mechanism, "12");
             let log = crash::of_program(&workload, 0).unwrap();
+            let bounds = Bounds { points: 300, images: 64, failures: 1, skip: 0 };
             let recover = workload.recovery(0).unwrap();
             for (model, of) in [("px86-line", Persistency::Px86Line), ("px86", Persistency::Px86)] {
                 let found = crash::search(&log, of, bounds, &mut |m, e| recover(m, e), &mut |_| {});
